@@ -41,7 +41,6 @@ class _Command(click.Command):
     metavar="DIR",
     help="Folder with a folder for each data set: ml-1m, jester, ml-10m, ...",
 )
-@click.option("--dataset", "datasets", multiple=True, metavar="NAME=PATH", help="Where one data set lies.")
 @click.option("--draws", type=click.IntRange(min=2), help="Repetitions of each private run.")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run: leave out what is finished.")
 @click.option(
@@ -82,7 +81,6 @@ def command(
     show_list: bool,
     quick: bool,
     data: Path | None,
-    datasets: tuple[str, ...],
     draws: int | None,
     resume: bool,
     seed: int,
@@ -103,7 +101,7 @@ def command(
     Example:
       python -m reproduction --list
       python -m reproduction figure-2 figure-6 --quick
-      python -m reproduction all --data data --dataset ml-10m=ml-10M100K --out results
+      python -m reproduction all --data data --out results
       python -m reproduction --report results --docs docs --tables tables
     """
     if show_list + bool(names) + (report is not None) != 1:
@@ -115,9 +113,7 @@ def command(
     elif report is not None:
         _report(report, docs, tables, allow_quick, as_json)
     else:
-        context = Context(
-            "quick" if quick else "full", _folder(data), _paths(datasets), seed=seed, draws=draws
-        )
+        context = Context("quick" if quick else "full", _folder(data), seed=seed, draws=draws)
         try:
             _run(registry.find(names), context, out, as_json, resume=resume)
         except KeyboardInterrupt:
@@ -202,18 +198,6 @@ def _folder(data: Path | None) -> Path | None:
             f"--data {data} is not a folder; it should hold folders such as ml-1m and jester"
         )
     return data
-
-
-def _paths(datasets: tuple[str, ...]) -> dict[str, Path]:
-    paths = {}
-    for text in datasets:
-        name, equals, path = text.partition("=")
-        if not (equals and path):
-            raise SettingsInvalid(f"--dataset {text!r} must be NAME=PATH, such as ml-10m=ml-10M100K")
-        if not Path(path).exists():
-            raise SettingsInvalid(f"--dataset {text!r}: there is no {path}")
-        paths[name] = Path(path)
-    return paths
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from reproduction.datasets.lookup import Dataset, find_dataset, known, market
+from reproduction.datasets.lookup import Dataset, find_dataset, market
 
 Size = Literal["quick", "full"]
 T = TypeVar("T")
@@ -30,15 +30,11 @@ class Context:
 
     size: Size = "full"
     data: Path | None = None
-    paths: Mapping[str, Path] = field(default_factory=dict)
     seed: int = 0
     draws: int | None = None
     report: Callable[[str, int, int], None] = _silent
     used: list[Dataset] = field(default_factory=list)
     tuned: int | None = None
-
-    def __post_init__(self) -> None:
-        known(self.paths)
 
     @property
     def quick(self) -> bool:
@@ -79,7 +75,7 @@ class Context:
 
     def dataset(self, name: str, *, quick_users: int | None = None) -> Dataset:
         """The data set of that name, or the nearest that is at hand; its sentence says which and why."""
-        found = find_dataset(name, self.paths, self.data, self.quick, self.seed)
+        found = find_dataset(name, self.data, self.quick, self.seed)
         return self._use(found, quick_users)
 
     def market(self, *, quick_users: int | None = None) -> Dataset:

@@ -73,7 +73,7 @@ def pytest_fixture_setup(
 def forked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parties of ``federate simulate`` and ``collect simulate``: their interpreters would take most of the time."""
     popen = SimpleNamespace(**{**vars(subprocess), "Popen": Forked})
-    monkeypatch.setattr("discreet.silos.transport.simulate.subprocess", popen)
+    monkeypatch.setattr("discreet.cli.federate.simulate.subprocess", popen)
     monkeypatch.setattr("discreet.devices.loopback.subprocess", popen)
 
 

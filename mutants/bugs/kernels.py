@@ -76,10 +76,10 @@ MUTANTS = (
     Mutant(
         "a product of rows by BLAS",
         "kernels/transform.py",
-        """    out = np.empty((len(rows), len(matrix)))
+        """    out = np.zeros((len(rows), len(matrix)))
     share(
         _transform_rows,""",
-        """    out = np.empty((len(rows), len(matrix)))
+        """    out = np.zeros((len(rows), len(matrix)))
     return np.asarray(np.asarray(rows, np.float64) @ np.asarray(matrix, np.float64).T)
     share(
         _transform_rows,""",

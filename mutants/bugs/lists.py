@@ -187,8 +187,8 @@ MUTANTS = (
     Mutant(
         "the ridge is judged by noise that it has seen",
         _TRAIN,
-        "other = part - fresh",
-        "other = part + fresh",
+        "other, diagonal = part - fresh,",
+        "other, diagonal = part + fresh,",
         "the two halves of split noise are independent",
         _IN_EASE,
     ),

@@ -12,10 +12,10 @@ _T_KEYED = ("silos/test_keyed_noise.py",)
 _T_CHECKS = ("silos/test_checks.py",)
 _CHECKS = "silos/silo/checks.py"
 _AGREEMENT = "silos/shared/agreement.py"
-_MODEL = "silos/shared/model_message.py"
+_MODEL = "silos/shared/outcome.py"
 _T_MODEL = ("silos/test_model_message.py",)
 _T_PARTIES = ("methods/prototypes/test_parties.py",)
-_PROTOTYPES = "silos/shared/prototype_messages.py"
+_PROTOTYPES = "silos/shared/prototypes.py"
 
 MUTANTS = (
     Mutant(
@@ -73,8 +73,8 @@ MUTANTS = (
     Mutant(
         "masks that anybody can work out",
         _MASKS,
-        "derived: bytes = crypto.HKDF(crypto.SHA256(), 32, salt, _joined(parts)).derive(shared)",
-        "derived: bytes = crypto.HKDF(crypto.SHA256(), 32, salt, _joined(parts)).derive(bytes(32))",
+        "return HKDF(SHA256(), 32, salt, info).derive(shared)",
+        "return HKDF(SHA256(), 32, salt, info).derive(bytes(32))",
         "a mask follows from a secret of two silos",
         _T_MASKS,
     ),
@@ -156,7 +156,7 @@ MUTANTS = (
     Mutant(
         "a silo answers twice with new noise",
         _SILO,
-        "        if known is not None:\n            if known[0]",
+        "        if known:\n            if known[0]",
         "        if False:\n            if known[0]",
         "asked the same again, a silo sends the same bytes",
         _T_SILO,
@@ -165,7 +165,7 @@ MUTANTS = (
     Mutant(
         "two questions for one round",
         _SILO,
-        "            if known[0] != digest(body):\n",
+        '            if known[0].facts["question"] != digest(body):\n',
         "            if False:\n",
         "a second, different question for a round is refused",
         _T_SILO,
@@ -183,7 +183,7 @@ MUTANTS = (
     Mutant(
         "an answer leaves before it is stored",
         _SILO,
-        "            self._store.give(given)\n",
+        "            self._keep(message, digest(body), answer)\n",
         "            pass\n",
         "charge and answer are on the disk before anything leaves",
         _T_SILO,
@@ -191,8 +191,8 @@ MUTANTS = (
     ),
     Mutant(
         "a silo's ledger forgets at a restart",
-        "silos/silo/silo_store.py",
-        "            ledger.redeem(ledger.charge(name, mu=mu, detail=json.loads(detail)))\n",
+        _SILO,
+        "            ledger.redeem(charge)\n",
         "            pass\n",
         "what was charged survives a crash",
         ("silos/test_silo.py", "silos/test_dropout.py"),
@@ -204,7 +204,7 @@ MUTANTS = (
         'self.write("PRAGMA synchronous = FULL")',
         'self.write("PRAGMA synchronous = OFF")',
         "what is committed survives a power cut",
-        ("silos/test_store.py",),
+        ("silos/test_store_files.py",),
     ),
     Mutant(
         "what is deleted stays in the file",
@@ -212,14 +212,14 @@ MUTANTS = (
         'self.write("PRAGMA secure_delete = ON")',
         'self.write("PRAGMA secure_delete = OFF")',
         "no exact totals are kept longer than needed",
-        ("silos/test_store.py", "silos/test_coordinator.py"),
-        "disk or keeps_nothing",
+        ("silos/test_store_files.py", "silos/test_coordinator.py"),
+        "deleted or keeps_nothing",
     ),
     Mutant(
         "a trusted server keeps what it was sent",
-        "silos/server/coordinator_store.py",
-        '            self._store.write("UPDATE answers SET answer = NULL")\n            if fixed_noise:\n',
-        "            if fixed_noise:\n",
+        "silos/server/coordinator.py",
+        'fixed_noise=fixed)\n            self._store.forget_bodies("answer")\n',
+        "fixed_noise=fixed)\n",
         "no exact totals are kept longer than needed",
         ("silos/test_coordinator.py",),
         "keeps_nothing",
@@ -227,25 +227,25 @@ MUTANTS = (
     Mutant(
         "a trusted server adds no noise",
         "silos/server/releasing.py",
-        'noised=agreement.noise == "shares",',
-        "noised=True,",
+        'noised = Gate(Ledger(agreement.budget), noise), agreement.noise == "shares"',
+        "noised = Gate(Ledger(agreement.budget), noise), True",
         "where the server is trusted it adds the noise",
         ("silos/test_equality.py",),
         "central_one",
     ),
     Mutant(
         "a fixed key is forgotten at a restart",
-        "silos/server/coordinator_store.py",
-        "            if fixed_noise:\n",
-        "            if False:\n",
+        "silos/server/coordinator.py",
+        "body=pack(release), fixed_noise=fixed)",
+        "body=pack(release), fixed_noise=False)",
         "noise that can be drawn again is not private, also after a restart",
         ("silos/test_coordinator.py",),
         "not_forgotten",
     ),
     Mutant(
         "an attempt that was given up costs nothing",
-        "silos/server/progress.py",
-        '        self.ledger.charge(f"{name} (given up)", mu=mu, detail=detail)\n',
+        "silos/server/coordinator.py",
+        '        self._ledger.charge(f"{name} (given up)", mu=mu, detail=detail)\n',
         "",
         "silos may have answered an attempt that came to nothing: it is stated",
         ("silos/test_dropout.py",),
@@ -316,9 +316,9 @@ MUTANTS = (
     ),
     Mutant(
         "prototypes are made anew whenever asked",
-        "silos/silo/prototype_silo.py",
+        "silos/silo/prototypes.py",
         "            if not self._outcome():\n                self._make()\n",
-        '            self._store.write("DELETE FROM outcome")\n            self._make()\n',
+        '            self._store.write("DELETE FROM entries")\n            self._make()\n',
         "what was made is never made again",
         _T_PARTIES,
         "never_made",
@@ -370,7 +370,7 @@ MUTANTS = (
     ),
     Mutant(
         "a roll call that does not say who",
-        "silos/shared/roll_call.py",
+        "silos/shared/messages.py",
         "return _DOMAIN, agreement.digest.encode(), digest(self.encode()).encode()",
         "return _DOMAIN, agreement.digest.encode()",
         "a signature is for one sum and its roster",

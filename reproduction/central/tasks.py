@@ -18,7 +18,7 @@ from discreet.data.ratings import Ratings
 from discreet.methods.method import PrivateMethod
 from discreet.methods.published.private.baselines import Popularity, UserMean
 from discreet.privacy.budget import Budget
-from reproduction.central.yardstick import CLICKS, FIRST, RATINGS, Yardstick, tune_yardstick
+from reproduction.central.yardstick import yardstick
 from reproduction.context import Context, Size
 from reproduction.datasets.lookup import KNOWN, Dataset, at_hand
 from reproduction.scoring import Draws, metric_name, repeat, score
@@ -59,7 +59,7 @@ class Task:
     @classmethod
     def of_top_items(cls, context: Context) -> Task:
         """The 400 most rated items, split 98/1/1 by rating; of a market's fewer ratings more are held out."""
-        if at_hand("ml-10m", context.paths, context.data) is not None:
+        if at_hand("ml-10m", context.data) is not None:
             data, parts = crowd(context, "ml-10m").top_items(TOP), (0.98, 0.01, 0.01)
             context.used[-1] = data
         else:
@@ -182,24 +182,14 @@ class Task:
             return "user mean", score(UserMean().fit(self.train).model_, *self.test)
         return "popularity, no noise", self.score(Popularity(), NO_NOISE, self.test)
 
-    def without_privacy(self, trials: int, draws: int) -> Yardstick:
-        """Plain ALS, its settings the best of as many trials as the private methods beside it have."""
-        return tune_yardstick(
-            self.context,
-            self.name,
-            self.train,
-            self.valid,
-            self.test,
-            space=RATINGS if self.explicit else CLICKS,
-            trials=trials,
-            draws=draws,
-            first=FIRST if self.explicit else FIRST[:1],
-        )
+    def without_privacy(self, draws: int) -> Draws:
+        """The model without privacy."""
+        return yardstick(self.context, self.train, self.test, draws)
 
 
 def crowd(context: Context, name: str, sizes: Mapping[Size, tuple[int, int, int]] | None = None) -> Dataset:
     """The data set, or a market with as many ratings for each item."""
-    if at_hand(name, context.paths, context.data) is not None:
+    if at_hand(name, context.data) is not None:
         return context.dataset(name, quick_users=4_000)
     users, items, number = (CROWDS if sizes is None else sizes)[context.size]
     ratings = synthetic.market(users, items, number, rng=context.seed)

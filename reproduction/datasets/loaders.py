@@ -191,7 +191,7 @@ def libimseti(path: StrPath) -> Ratings:
     return _rated(frame, _LIBIMSETI_RANGE, number_range(_PROFILES))
 
 
-Edition: TypeAlias = Literal["100k", "1m", "10m", "20m", "25m", "32m"]
+Edition: TypeAlias = Literal["1m", "10m", "20m"]
 
 # The scale is public knowledge about an edition; it is never read off the ratings.
 _HALF_STARS = (0.5, 5.0)
@@ -199,19 +199,11 @@ _HALF_STARS = (0.5, 5.0)
 
 def movielens(path: StrPath, edition: Edition) -> Ratings:
     """Read MovieLens with the public film list that comes with it."""
-    if edition == "100k":
-        return _hundred_thousand(path)
     if edition in ("1m", "10m"):
         return _double_colons(path, _FIVE_STARS if edition == "1m" else _HALF_STARS)
-    if edition in ("20m", "25m", "32m"):
+    if edition == "20m":
         return _commas(path)
-    raise SettingsInvalid(f"there is no MovieLens {edition!r}; it is one of 100k, 1m, 10m, 20m, 25m, 32m")
-
-
-def _hundred_thousand(path: StrPath) -> Ratings:
-    ratings = find(path, "u.data")
-    films = _titled([line.split("|")[:2] for line in lines(beside(ratings, "u.item"))], "u.item")
-    return _rated(separated(ratings, "\t", (0, 1, 2)), _FIVE_STARS, films)
+    raise SettingsInvalid(f"there is no MovieLens {edition!r}; it is one of 1m, 10m, 20m")
 
 
 def _double_colons(path: StrPath, rating_range: tuple[float, float]) -> Ratings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import polars as pl
 from discreet.catalogue import Catalogue
 from discreet.data import synthetic
 from discreet.data.ratings import Ratings
-from discreet.errors import RatingsInvalid, SettingsInvalid
+from discreet.errors import RatingsInvalid
 from reproduction import datasets
 
 
@@ -98,31 +98,16 @@ class Dataset:
         return self.changed(ratings, f"Ratings scaled from {bottom:g}..{top:g} to {low:g}..{high:g}.")
 
 
-def known(names: Iterable[str]) -> None:
-    """Refuse names that are no data set's."""
-    for name in names:
-        if name not in KNOWN:
-            raise SettingsInvalid(f"no data set is called {name!r}; there are {', '.join(KNOWN)}")
-
-
-def at_hand(name: str, paths: Mapping[str, Path], folder: Path | None) -> Path | None:
+def at_hand(name: str, folder: Path | None) -> Path | None:
     """Where a data set lies, if it is there."""
-    known([name])
-    if name in paths:
-        return paths[name]
-    if folder is not None and (folder / name).exists():
-        return folder / name
-    return None
+    return folder / name if folder is not None and (folder / name).exists() else None
 
 
-def find_dataset(
-    name: str, paths: Mapping[str, Path], folder: Path | None, quick: bool = False, seed: int = 0
-) -> Dataset:
+def find_dataset(name: str, folder: Path | None, quick: bool = False, seed: int = 0) -> Dataset:
     """The data set, else the nearest that is at hand, else a synthetic market."""
-    known([name])
     title = KNOWN[name].title
     for candidate in (name, *KNOWN[name].instead):
-        path = at_hand(candidate, paths, folder)
+        path = at_hand(candidate, folder)
         if path is None:
             continue
         ratings, what = _load(candidate, path), KNOWN[candidate].title

@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.data import splits, synthetic
-from reproduction.central import rivals
+from reproduction.central import contest as rivals
 from reproduction.central.contest import OURS, Contest, Entries, Entry, Rival, ahead, checks, place_of, table
-from reproduction.central.yardstick import NOISE_FREE, NOT_PRIVATE, Yardstick
+from reproduction.central.yardstick import NOT_PRIVATE
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result
+from reproduction.scoring import Draws
 from reproduction.tuning import choice
 
 DPALS, DPFW, CLIPPED = "DPALS", "DPFW, as published", "DPFW, rows clipped (ours)"
@@ -39,7 +40,7 @@ def run(context: Context) -> Result:
     epsilons = context.pick(quick=(1.0, 20.0), full=(1.0, 5.0, 20.0))
     items = context.pick(quick=200, full=ITEMS)
     trials, draws = context.number_of_trials(), context.number_of_draws()
-    yardsticks: dict[str, Yardstick] = {}
+    yardsticks: dict[str, Draws] = {}
     entries: list[tuple[dict[str, Any], Entry]] = []
     known: dict[tuple[str, float], Mapping[str, Any]] = {}
     total, done = len(sizes) * len(epsilons), 0
@@ -48,9 +49,7 @@ def run(context: Context) -> Result:
         train, valid = splits.by_rating(whole, (0.9, 0.1), rng=context.seed_for("split"))
         place = place_of({"users": users})
         contest = Contest(context, train, valid, test, 1e-5, trials, draws, place)
-        yardsticks[place] = contest.yardstick(
-            NOISE_FREE, first=[{"rank": 5, "penalty": 1e-7, "offset_penalty": 1e3, "rounds": 30}]
-        )
+        yardsticks[place] = contest.yardstick()
         for epsilon in epsilons:
             for name, rival in contestants().items():
                 if name == NOISY and epsilon > epsilons[0]:
@@ -81,7 +80,6 @@ def run(context: Context) -> Result:
         _draw(entries, yardsticks, sizes, epsilons),
         data=data,
         notes=notes,
-        more={"users": _draw_users(entries, sizes, epsilons)},
     )
 
 
@@ -147,32 +145,20 @@ def judge(entries: Entries) -> list[Finding]:
 
 
 def _draw(
-    entries: Entries, yardsticks: Mapping[str, Yardstick], sizes: Sequence[int], epsilons: Sequence[float]
+    entries: Entries, yardsticks: Mapping[str, Draws], sizes: Sequence[int], epsilons: Sequence[float]
 ) -> plotting.Figure:
     figure, panels = plotting.panels(len(sizes), width=4.2, height=4.0, sharey=True)
     for axes, users in zip(panels, sizes, strict=True):
-        for number, name in enumerate((OURS, DPALS, DPFW, CLIPPED)):
-            chosen = [e.value for x, e in entries if x["users"] == users and e.method == name]
-            plotting.curve(axes, epsilons, chosen, label=name, number=number)
+        lines: dict[str, dict[float, Draws]] = {name: {} for name in (OURS, DPALS, DPFW, CLIPPED)}
+        for x, entry in entries:
+            if x["users"] == users and entry.method in lines:
+                lines[entry.method][entry.epsilon] = entry.value
+        plotting.curves(axes, lines, lines)
         plotting.baseline(axes, 1.0, "predicting the mean", linestyle=":")
-        plotting.baseline(axes, yardsticks[place_of({"users": users})].value.mean, NOT_PRIVATE)
+        plotting.baseline(axes, yardsticks[place_of({"users": users})].mean, NOT_PRIVATE)
         plotting.epsilon_axis(axes, epsilons)
         plotting.log_axis(axes, "y")
         axes.set_title(f"Which is best with {users:,} users?")
-    plotting.label_lines(panels[-1])
-    panels[0].set_ylabel("test RMSE")
-    return figure
-
-
-def _draw_users(entries: Entries, sizes: Sequence[int], epsilons: Sequence[float]) -> plotting.Figure:
-    figure, panels = plotting.panels(len(epsilons), width=4.2, height=3.8, sharey=True)
-    for axes, epsilon in zip(panels, epsilons, strict=True):
-        for number, name in enumerate((OURS, DPALS, DPFW, CLIPPED)):
-            chosen = {x["users"]: e.value for x, e in entries if e.method == name and e.epsilon == epsilon}
-            plotting.curve(axes, sizes, [chosen[users] for users in sizes], label=name, number=number)
-        plotting.log_axis(axes, "y")
-        plotting.epsilon_axis(axes, sizes, "users")
-        axes.set_title(f"Do more users help at epsilon {epsilon:g}?")
     plotting.label_lines(panels[-1])
     panels[0].set_ylabel("test RMSE")
     return figure

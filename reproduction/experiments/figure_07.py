@@ -13,12 +13,11 @@ from discreet.methods.published.private.dpals import DPALS
 from discreet.methods.published.private.frank_wolfe import FrankWolfe
 from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.budget import Budget
-from reproduction.checks import yardstick_holds
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
-from reproduction.scoring import Draws, repeat, score
+from reproduction.scoring import Draws, repeat, score, yardstick_holds
 from reproduction.tuning import Space, choice, log_uniform, search
 
 MOST = 150

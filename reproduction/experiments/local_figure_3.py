@@ -6,16 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.local.channel import GUARANTEE, Channel, Hua, Naive, OneCoordinate
 from reproduction.local.rotated import ROTATED, UNTUNED, rotated_error
-from reproduction.local.world import EPSILONS, TUNING, EvenCoins, World, each_world, score_rows
-from reproduction.local.yardstick import OPEN, open_error
+from reproduction.local.world import (
+    EPSILONS,
+    OPEN,
+    TUNING,
+    EvenCoins,
+    World,
+    each_world,
+    open_error,
+    score_rows,
+)
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
-from reproduction.scoring import Draws
+from reproduction.scoring import Draws, gets_no_worse, yardstick_holds
 
 HARM = 0.001
 """A loss that is still called none: what is left of noise after offsets were shrunk."""
@@ -56,8 +63,7 @@ def run(context: Context) -> Result:
         TUNING,
         UNTUNED,
         f"'{DR}' has the non-private descent's best rate and the correction factor 1 / k²; with 'rate tuned' {trials} "
-        f"rates were tried at each epsilon. '{OPEN.capitalize()}': ALS or offsets, each tuned by {trials} trials as "
-        "well. "
+        f"rates were tried at each epsilon. '{OPEN.capitalize()}': ALS or offsets. "
         "All predictions are clipped to the scale. Profiles are stepped "
         "to on the devices with the largest step that cannot overshoot, which is better than the paper's.",
         f"'{STILL}': the same devices, but nothing is ever sent and V stays at its public start. '{COINS}': every "

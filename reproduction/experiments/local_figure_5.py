@@ -83,12 +83,7 @@ def run(context: Context) -> Result:
     budgets = _draw(
         panels, "Does a larger budget bring errors down?", lambda p: list(map(private, p.epsilons))
     )
-    beside = _draw(
-        panels,
-        "Who is nearer than the user's mean?",
-        lambda p: [EXACT, rotated(p.epsilons[-1]), private(p.epsilons[-1])],
-    )
-    return Result([table], judge(panels), budgets, notes=notes, more={"beside": beside})
+    return Result([table], judge(panels), budgets, notes=notes)
 
 
 def measure(world: World, epsilons: Sequence[float], draws: int) -> Panel:

@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from reproduction.checks import yardstick_holds
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.local.descent import Outcome
@@ -14,7 +13,7 @@ from reproduction.local.rotated import ROTATED, UNTUNED, rotated_error
 from reproduction.local.world import ROUNDS, TUNING, EvenCoins, World, each_world, score_rows
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
-from reproduction.scoring import Draws
+from reproduction.scoring import Draws, yardstick_holds
 
 EPSILON = 0.1
 EXACT, DR = "non-private GD", "private GD-DR"

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.data import synthetic
-from reproduction.checks import gets_no_worse, yardstick_holds
 from reproduction.context import Context
 from reproduction.datasets.lookup import Dataset
 from reproduction.experiment import Experiment
 from reproduction.local.rotated import UNTUNED, rotated_error
-from reproduction.local.world import World, world_of
-from reproduction.local.yardstick import tuned_offsets
+from reproduction.local.world import World, tuned_offsets, world_of
 from reproduction.output import plotting
 from reproduction.result import Column, Finding, Result, Table, columns_of
-from reproduction.scoring import Draws
+from reproduction.scoring import Draws, gets_no_worse, yardstick_holds
 
 WORTH = 0.002
 """A gain over the user's own mean from which on it is called worth something."""

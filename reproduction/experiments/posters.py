@@ -13,14 +13,14 @@ from discreet.data.ratings import Ratings
 from discreet.methods.published.private.baselines import GlobalMean, ItemMean, UserMean
 from discreet.methods.published.private.svd import PrivateSVD
 from discreet.privacy.budget import Budget
-from reproduction.central import rivals
+from reproduction.central import contest as rivals
 from reproduction.central.contest import OURS, Contest, Entries, Entry, Rival, ahead, checks, table
-from reproduction.central.yardstick import FIRST, NOISE_FREE, NOT_PRIVATE, RATINGS, Yardstick
+from reproduction.central.yardstick import NOT_PRIVATE
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
-from reproduction.scoring import score
+from reproduction.scoring import Draws, score
 from reproduction.tuning import Draw, choice
 
 DELTA = 1e-6
@@ -36,8 +36,6 @@ DPALS, WEIGHTED, DPFW, CLIPPED, DPSVD, DENOISED, MEANS, DPPGD = (
     "DP projected gradient, denoised (ours)",
 )
 AS_PUBLISHED = (DPALS, DPFW, DPSVD, DPPGD)
-FAMILIES = {"DPALS": (DPALS, WEIGHTED), "Frank-Wolfe": (DPFW, CLIPPED), "DP-SVD": (DPSVD, DENOISED, MEANS)}
-"""A published method and its changed kinds."""
 USER_MEAN = "user mean (free)"
 
 
@@ -97,7 +95,7 @@ def free_table(levels: Mapping[str, float]) -> Table:
     return Table("What is to be had for nothing, or nearly", columns, rows, key="free")
 
 
-def judge_order(entries: Entries, levels: Mapping[str, float], yardstick: Yardstick) -> list[Finding]:
+def judge_order(entries: Entries, levels: Mapping[str, float], yardstick: Draws) -> list[Finding]:
     error = {(e.method, e.epsilon): e.value.mean for _, e in entries}
     epsilons = sorted({epsilon for _, epsilon in error})
     family = {e: min(error[DPALS, e], error[WEIGHTED, e]) for e in epsilons}
@@ -135,7 +133,7 @@ def judge_order(entries: Entries, levels: Mapping[str, float], yardstick: Yardst
 def draw(
     entries: Entries,
     levels: Mapping[str, float],
-    yardstick: Yardstick,
+    yardstick: Draws,
     title: str,
     published: Mapping[float, float] | None = None,
 ) -> plotting.Figure:
@@ -143,7 +141,7 @@ def draw(
     figure, panels = plotting.panels(2 if published else 1, width=6.2, height=4.4)
     _lines(panels[0], entries, (OURS, *AS_PUBLISHED))
     plotting.baseline(panels[0], levels[USER_MEAN], USER_MEAN, linestyle=":")
-    plotting.baseline(panels[0], yardstick.value.mean, NOT_PRIVATE, linestyle="--")
+    plotting.baseline(panels[0], yardstick.mean, NOT_PRIVATE, linestyle="--")
     panels[0].set(title=f"Which private method is best?\n{title}", ylabel="test RMSE")
     plotting.label_lines(panels[0])
     if published:
@@ -158,31 +156,10 @@ def draw(
     return figure
 
 
-def draw_families(entries: Entries, levels: Mapping[str, float]) -> plotting.Figure:
-    """What changes to each published method gain, a panel a family."""
-    figure, panels = plotting.panels(len(FAMILIES), width=5.0, height=3.6, sharey=True)
-    for axes, (family, names) in zip(panels, FAMILIES.items(), strict=True):
-        _lines(axes, entries, names)
-        plotting.baseline(axes, levels[USER_MEAN], USER_MEAN, linestyle=":")
-        axes.set(title=f"{family}: what do changes gain?")
-    for axes in panels:  # limits are shared, and final only now
-        plotting.label_lines(axes)
-    panels[0].set_ylabel("test RMSE")
-    return figure
-
-
 def _lines(axes: plotting.Axes, entries: Entries, names: Sequence[str]) -> None:
     epsilons = sorted({entry.epsilon for _, entry in entries})
-    for number, name in enumerate(names):
-        chosen = {e.epsilon: e.value for _, e in entries if e.method == name}
-        plotting.curve(
-            axes,
-            epsilons,
-            [chosen[e] for e in epsilons],
-            label=name,
-            number=number,
-            linewidth=2.6 if name == OURS else 1.5,
-        )
+    lines = {name: {e.epsilon: e.value for _, e in entries if e.method == name} for name in names}
+    plotting.curves(axes, lines, names)
     plotting.epsilon_axis(axes, epsilons)
 
 
@@ -208,14 +185,14 @@ def jester(context: Context) -> Result:
     epsilons = context.pick(quick=(0.5, 1.0), full=EPSILONS)
     entries = enter_all(contest, choice((40, 100)), epsilons)
     levels = free_levels(contest)
-    yardstick = contest.yardstick(RATINGS, first=FIRST)
+    yardstick = contest.yardstick()
     findings = judge_order(entries, levels, yardstick)
     ours = {e.epsilon: e.value.mean for _, e in entries if e.method == DPFW}
     findings.append(
         Finding(
             f"DPFW reaches {PUBLISHED[1.0]:.3f} at epsilon 1 with 73,000 users; without privacy {PUBLISHED_OPEN}.",
             f"Here DPFW as published reaches {ours[max(ours)]:.4f} and ALS without privacy "
-            f"{yardstick.value.mean:.4f} with {data.ratings.n_users:,} users.",
+            f"{yardstick.mean:.4f} with {data.ratings.n_users:,} users.",
             ours[max(ours)] <= PUBLISHED[1.0] if data.as_published else None,
         )
     )
@@ -228,7 +205,6 @@ def jester(context: Context) -> Result:
         draw(entries, levels, yardstick, title, PUBLISHED),
         data=[data.sentence],
         notes=notes,
-        more={"changes": draw_families(entries, levels)},
     )
 
 
@@ -274,7 +250,7 @@ def synthetic(context: Context) -> Result:
     epsilons = context.pick(quick=(0.5, 1.0), full=EPSILONS)
     entries = enter_all(contest, choice((40, 80)), epsilons)
     levels = free_levels(contest)
-    yardstick = contest.yardstick(NOISE_FREE, first=[{"rank": 1, "penalty": 1e-6, "offset_penalty": 1e-4}])
+    yardstick = contest.yardstick()
     data = [
         f"A rank-one world, ratings u v with u and v uniform on 0 to 1: {users:,} users (the poster: 500,000), "
         f"{ITEMS} items, {PER_USER} ratings a user."
@@ -287,7 +263,6 @@ def synthetic(context: Context) -> Result:
         figure,
         data=data,
         notes=notes,
-        more={"changes": draw_families(entries, levels)},
     )
 
 

@@ -68,7 +68,7 @@ def judge(ours: Mapping[str, Dataset]) -> list[Finding]:
 
 def _ours(context: Context) -> dict[str, Dataset]:
     found: dict[str, Dataset] = {}
-    here = [name for name in KNOWN if at_hand(name, context.paths, context.data) is not None]
+    here = [name for name in KNOWN if at_hand(name, context.data) is not None]
     for number, name in enumerate(here):
         context.report("counting", number, len(here))
         dataset = context.dataset(name)

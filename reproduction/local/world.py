@@ -16,6 +16,7 @@ from discreet.data import splits, synthetic
 from discreet.data.ratings import Ratings
 from discreet.evaluation import baselines, metrics
 from discreet.types import Floats
+from reproduction.central.yardstick import yardstick
 from reproduction.context import TRIALS, Context
 from reproduction.datasets.lookup import Dataset
 from reproduction.local.channel import Channel, Exact, Projected, Projection, Round
@@ -240,3 +241,41 @@ def world_of(context: Context, data: Dataset) -> World:
     rank = context.pick(quick=4, full=15)
     seed = context.seed_for("devices", data.name) % 2**32
     return World(data, train, valid, test, rank, seed, TRIALS[context.size])
+
+
+OPEN = "best without privacy"
+_SHRINKAGE = (1.0, 1e6)
+"""Ratings by which items' offsets are drawn to 0, from the first to the last; at the last it is the user's mean."""
+
+
+def open_error(context: Context, world: World) -> float:
+    """Test RMSE of ALS or of tuned offsets, whichever is better on the validation split."""
+    valid, test = (
+        yardstick(context, world.train, (world.train, part), 1).mean for part in (world.valid, world.test)
+    )
+    return min((valid, test), tuned_offsets(world))[1]
+
+
+def tuned_offsets(world: World) -> tuple[float, float]:
+    """Validation and test RMSE of user and item offsets without noise, shrunk by the best of as many trials."""
+    tried = map(float, np.geomspace(*_SHRINKAGE, world.trials))
+    errors = {shrinkage: offsets_error(world, shrinkage, world.valid) for shrinkage in tried}
+    best = min(errors, key=lambda shrinkage: errors[shrinkage])
+    return errors[best], offsets_error(world, best, world.test)
+
+
+def offsets_error(world: World, shrinkage: float, test: Ratings) -> float:
+    """RMSE of user and item offsets fitted in turn without noise, items drawn toward 0 as by so many ratings."""
+    crowd = Crowd.of(world.train)
+    items = np.zeros(crowd.n_items)
+    seen = np.bincount(crowd.items, minlength=crowd.n_items)
+    assert world.train.rating_range is not None
+    users = np.full(crowd.size, 0.5 * sum(world.train.rating_range))
+    rated = crowd.counts > 0
+    for _ in range(8):
+        users[rated] = crowd.total(crowd.values - items[crowd.items])[rated] / crowd.counts[rated]
+        left = crowd.values - users[crowd.rows]
+        items = np.bincount(crowd.items, weights=left, minlength=crowd.n_items) / (seen + shrinkage)
+    rows = np.repeat(np.arange(crowd.size), np.diff(test.indptr))
+    predicted = np.clip(users[rows] + items[test.items], *world.train.rating_range)
+    return metrics.rmse(predicted, test.values)

@@ -108,7 +108,7 @@ def movielens_world(context: Context) -> tuple[SiloWorld, str]:
     """MovieLens 1M by ZIP digit, else users dealt at random; and a sentence on which."""
     data = context.dataset("ml-1m", quick_users=1_000)
     ratings = data.ratings
-    path = at_hand("ml-1m", context.paths, context.data)
+    path = at_hand("ml-1m", context.data)
     digits = None if path is None else _zip_digits(path, ratings.user_ids)
     if digits is None:
         silo = context.rng("silos").permutation(ratings.n_users) % SILOS

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from discreet import Budget
-from discreet.audit import game
-from discreet.audit.game import Scores, instance_of, judge, play
+from discreet.audit.game import instance_of, judge, play
 from discreet.errors import SettingsInvalid
 from discreet.privacy import Noise
 from discreet.privacy.gaussian import gate
@@ -88,18 +87,6 @@ def test_a_gate_that_lets_out_more_than_the_attacker_knows_of_is_refuted_by_the_
     assert found.bounds["means"] > BUDGET.epsilon
     assert found.bounds["noise"] < BUDGET.epsilon
     assert not found.passed
-
-
-def test_scores_of_several_plays_are_joined() -> None:
-    parts = [Scores(*(np.full(2, float(10 * k + n)) for n in range(4))) for k in range(2)]
-    whole = Scores.joined(parts)
-    assert whole.present.tolist() == [1.0, 1.0, 11.0, 11.0]
-    assert whole.shifts_present.tolist() == [3.0, 3.0, 13.0, 13.0]
-
-
-def test_batches_in_other_processes_are_played_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(game, "BATCH", 20)
-    assert len(play("global-mean", BUDGET, 50, workers=2).present) == 50
 
 
 def test_what_is_not_private_is_not_audited() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet import Budget, GlobalMean, Popularity, PrivateSVD, ProjectedGradient, Ratings
-from discreet.audit.replay import Move, moved, replay, strangers, together
+from discreet import Budget, GlobalMean, Popularity, PrivateSVD, ProjectedGradient
+from discreet.audit.replay import Move, moved, replay, strangers
 from discreet.data.synthetic import market
 from discreet.methods.query import Query
 from discreet.privacy.gaussian import totals
@@ -89,12 +89,3 @@ def test_strangers_follow_from_what_is_public() -> None:
         assert np.array_equal(getattr(ours, name), getattr(theirs, name))
     assert ours.values.min() == 1.0
     assert ours.values.max() == 5.0
-
-
-def test_users_of_both_are_together() -> None:
-    one, other = MARKET.take_users([0, 1]), MARKET.take_users([2])
-    both: Ratings = together(one, other)
-    whole = MARKET.take_users([0, 1, 2])
-    assert np.array_equal(both.indptr, whole.indptr)
-    assert np.array_equal(both.items, whole.items)
-    assert np.array_equal(both.values, whole.values)

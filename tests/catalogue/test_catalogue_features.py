@@ -102,14 +102,6 @@ def test_a_loaded_model_can_encode_new_items(ratings: Ratings, tmp_path: Path) -
     assert "features" not in Catalogue(range(3)).to_json()
 
 
-def test_a_statement_lists_the_features_as_public(ratings: Ratings, plain: Ratings) -> None:
-    said = "the items' features: genres, title"
-    assert said in BudgetedALS(rank=0).fit(ratings, BUDGET, rng=0).statement_.public
-    assert not [
-        entry for entry in BudgetedALS(rank=0).fit(plain, BUDGET).statement_.public if "features" in entry
-    ]
-
-
 @pytest.mark.parametrize(
     ("fit", "name"),
     [

@@ -80,14 +80,6 @@ def test_a_title_gives_words_pairs_of_words_and_its_year() -> None:
     assert tokens(features, "title decades", 2) == tokens(features, "title decades", 5) == {"1990s"}
 
 
-def test_people_are_split_and_the_first_one_stands_apart() -> None:
-    features = ItemFeatures.learn({"authors": ["Ann B, Carl", "Ann B", "Carl", "carl, Ann B", "Dora"]})
-    assert features.encoder.kinds == {"authors": "people"}
-    assert tokens(features, "authors", 0) == {"ann b", "carl"}
-    assert tokens(features, "authors first", 0) == {"ann b"}
-    assert tokens(features, "authors first", 3) == {"carl"}
-
-
 def test_numbers_are_standard_with_soft_bins_and_outliers_do_not_run_away() -> None:
     values: list[Any] = [*range(99), None, 10**12]
     features = ItemFeatures.learn({"price": values})
@@ -156,16 +148,6 @@ def test_new_items_get_rows_over_the_same_columns_and_unknown_tokens_are_left_ou
         encoder.encode({"title": ["Alien"]})
 
 
-def test_the_digest_is_of_the_features_and_of_nothing_else() -> None:
-    features = ItemFeatures.learn(MOVIES)
-    turned = ItemFeatures.learn(pl.DataFrame({name: MOVIES[name] for name in ("genres", "title")}))
-    assert turned.digest == features.digest
-    changed = {**MOVIES, "genres": ["Horror", *MOVIES["genres"][1:]]}
-    renamed = {"title": MOVIES["title"], "tags": MOVIES["genres"]}
-    others = [ItemFeatures.learn(other).digest for other in (changed, renamed, {"title": MOVIES["title"]})]
-    assert len({features.digest, *others}) == 4
-
-
 def test_the_digest_does_not_depend_on_the_process() -> None:
     code = (
         "import numpy as np\nfrom discreet.catalogue import ItemFeatures\nr = np.random.default_rng(0)\n"
@@ -194,16 +176,6 @@ def test_sums_are_exact_so_the_order_of_items_does_not_matter() -> None:
 def test_a_column_without_any_value_is_refused_by_its_name(column: list[Any]) -> None:
     with pytest.raises(CatalogueInvalid, match="'colour' has nothing to read"):
         ItemFeatures.learn({"colour": column, "title": ["a", "b"]})
-
-
-@pytest.mark.parametrize(
-    "column", [[5, 5, 5], ["x", "x", "x"], ["a|b"] * 3, ["one title"] * 3, [[1.0, 2.0]] * 3]
-)
-def test_a_column_that_is_the_same_everywhere_teaches_nothing(column: list[Any]) -> None:
-    features = ItemFeatures.learn({"column": column})
-    assert features.matrix.shape == (3, 0)
-    assert features.groups == ()
-    assert FeatureEncoder.from_json(features.encoder.to_json()).encode({"column": column}).shape == (3, 0)
 
 
 @given(

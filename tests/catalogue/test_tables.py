@@ -38,12 +38,6 @@ def test_a_comma_between_digits_is_a_decimal_one(text: str, value: float) -> Non
     assert Ratings.from_frame(frame, **READING).history("u") == {"i": value}
 
 
-@pytest.mark.parametrize("text", ["1,000,000", "3,", ",5", "3,5 stars"])
-def test_other_commas_are_no_number(text: str) -> None:
-    frame = {"user": ["u", "u"], "item": ["i", "j"], "rating": [text, "1"]}
-    assert Ratings.from_frame(frame, **READING, allow_dropped=0.5).history("u") == {"j": 1.0}
-
-
 def test_files_of_movielens(tmp_path: Path) -> None:
     ratings, movies = tmp_path / "ratings.dat", tmp_path / "movies.dat"
     ratings.write_text("1::10::5::978300760\n2::20::3.5::978302109\n")

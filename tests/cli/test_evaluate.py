@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 
 import discreet
-from discreet.catalogue import RatingScale
 from discreet.data.ratings import Ratings
 from discreet.model import Model
 from discreet.model.fold_in import Clicks, Ridge
@@ -110,18 +109,6 @@ def test_from_which_rating_up_a_row_should_come_back(
     content = json.loads(run(*arguments, "--relevant", 5, "--json").stdout)
     assert (content["relevant"], content["holder"]["with_relevant"]) == (5.0, 1)
     assert "relevant: 5 and more" in run(*arguments, "--relevant", 5).stdout
-
-
-def test_weights_that_are_graded_dislike_nothing(run: Run, tmp_path: Path) -> None:
-    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
-    train.write_text("who,what,plays\n1,item-2,9\n2,item-7,1\n")
-    test.write_text("who,what,plays\n1,item-3,1\n2,item-5,9\n")
-    made = make_model("explicit")
-    side = replace(made.item_side, scale=RatingScale((0.0, 1.0)), centre=0.5)
-    model = replace(made, item_side=side, statement=STATEMENT).save(tmp_path / "model")
-    columns = ("--user", "who", "--item", "what", "--weight", "plays", "--graded", 9)
-    content = json.loads(run("evaluate", model, test, "--history", train, *columns, "--json").stdout)
-    assert (content["holder"]["with_relevant"], content["holder"]["with_disliked"]) == (2, 0)
 
 
 def test_a_test_that_is_the_history_is_told_of(

@@ -52,19 +52,6 @@ def test_train_with_features(
     assert model.catalogue.titles
 
 
-@pytest.mark.parametrize("written", ['features = "genres,title"', 'features = ["genres", "title"]'])
-def test_features_of_a_configuration_file(
-    run: Run, shop: Path, items: Path, tmp_path: Path, written: str
-) -> None:
-    (tmp_path / "run.toml").write_text(written)
-    out, config = tmp_path / "model", ("--config", tmp_path / "run.toml")
-    result = run("train", shop / "train.csv", *RATED, "--catalogue", items, *config, *SMALL, "--out", out)
-    assert result.exit_code == 0, result.output
-    encoder = Model.load(out).catalogue.feature_encoder
-    assert encoder is not None
-    assert list(encoder.kinds) == ["genres", "title"]
-
-
 def _agree(run: Run, items: Path, folder: Path, *more: object) -> None:
     assert run("federate", "authority", folder / "tls", "--silos", "north,south").exit_code == 0
     terms = (*SMALL, "--rating-range", 1, 5, "--noise", "server", *more)
@@ -130,11 +117,6 @@ def test_a_run_by_hand_reads_the_agreed_features(
     model = Model.load(tmp_path / "model")
     assert "the items' features: genres, title" in model.statement.public
     assert model.catalogue.feature_encoder is not None
-
-
-def test_an_agreement_without_features_names_none(run: Run, items: Path, tmp_path: Path) -> None:
-    _agree(run, items, tmp_path)
-    assert not [key for key in json.loads((tmp_path / "agreement.json").read_text()) if "features" in key]
 
 
 @pytest.mark.parametrize("method", ["dpals", "prototypes"])

@@ -13,9 +13,8 @@ import pytest
 from discreet.cli.federate.group import COMMANDS
 from discreet.methods.registry import DEFAULTS
 from discreet.model import Model
-from discreet.silos.shared.model_message import encode_model
-from discreet.silos.shared.seal import SigningKey
-from discreet.silos.shared.signing import signing_public_key
+from discreet.silos.shared.outcome import encode_model
+from discreet.silos.shared.signing import SigningKey, signing_public_key
 from tests.cli.conftest import Run
 
 Refused = Callable[..., str]
@@ -367,7 +366,7 @@ def test_endless_brackets_are_refused(refused: Refused, site: Path, tmp_path: Pa
         "--out",
         tmp_path / "a.json",
     )
-    assert "not valid JSON" in refused("federate", "agree", "--name", "x", *TERMS, *options)
+    assert "must be a JSON object" in refused("federate", "agree", "--name", "x", *TERMS, *options)
     assert not (tmp_path / "a.json").exists()
 
 
@@ -393,7 +392,7 @@ def test_agreements_that_cannot_be(refused: Refused, site: Path, agreed: Path) -
     assert "makes no lists" in agree("--goal", "rank", "--method", "svd")
     assert "makes no lists" in agree("--goal", "rank", "--method", "prototypes")
     assert "NAME=MASK:SIGNING" in agree("--silo", "west")
-    assert "NAME=MASK:SIGNING" in agree("--silo", f"west={'0' * 64}")
+    assert "needs a mask key of every silo" in agree("--silo", f"west={'0' * 64}")
     assert "--server-key" in agree("--server-key", "short")
     assert "Known settings" in agree("--set", "flavour=3")
     assert not (agreed / "other.json").exists()
@@ -451,6 +450,6 @@ def test_a_silo_that_cannot_start(refused: Refused, site: Path, agreed: Path) ->
     assert "https://HOST:PORT" in start("--server", "http://localhost:1")
     assert "https://HOST:PORT" in start("--server", "https://.example.com:1")
     assert "https://HOST:PORT" in start("--server", f"https://{'a' * 64}:1")
-    assert "there is no signing key" in start("--tls", agreed / "tls")
+    assert "authority.pem is missing" in start("--tls", agreed / "tls")
     assert "authority.pem is missing" in start("--tls", agreed / "tls" / "server")
     assert "signing key is not that of north" in start("--tls", agreed / "tls" / "silos" / "south")

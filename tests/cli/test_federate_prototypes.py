@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 from discreet.model import Model
-from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
+from discreet.silos.server.prototypes import PrototypeCoordinator
 from discreet.silos.shared.agreements import load_agreement
-from discreet.silos.shared.model_message import encode_model
-from discreet.silos.shared.prototype_agreement import PrototypeAgreement
-from discreet.silos.transport.authority import make_authority
+from discreet.silos.shared.authority import make_authority
+from discreet.silos.shared.outcome import encode_model
+from discreet.silos.shared.prototypes import PrototypeAgreement
 from tests.cli.conftest import Run
 from tests.cli.test_federate import signed_size
 

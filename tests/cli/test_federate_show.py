@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.federate.output import position
-from discreet.cli.federate.status_file import StatusFile
+from discreet.cli.federate.output import Teller, position
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement
 from tests.cli.conftest import Run
@@ -68,23 +66,37 @@ def test_a_run_in_the_making(run: Run, refused: Refused, site: Path, agreed: Pat
     assert "late         east, south" in text
     assert f"epsilon {at_server['epsilon_spent']:.4g} of 5" in text
     assert "answered up to round 0" in run("federate", "show", agreed / "north.sqlite").stdout
-    details = sqlite3.connect(agreed / "north.sqlite").execute("SELECT detail FROM answers").fetchall()
-    assert [json.loads(detail)["round"] for (detail,) in details] == [0]
 
 
-def test_while_a_process_works_on_the_store_it_speaks_for_it(
-    run: Run, refused: Refused, agreed: Path
-) -> None:
+def test_while_a_process_works_on_the_store_it_says_so(run: Run, refused: Refused, agreed: Path) -> None:
     agreement, store = Agreement.load(agreed / "agreement.json"), agreed / "run.sqlite"
-    with Coordinator(store, agreement) as coordinator, StatusFile(store) as said:
+    with Coordinator(store, agreement) as coordinator:
         assert "has not said yet" in refused("federate", "show", store)
-        said.write(agreement.model_dump_json(), coordinator.status())
+        Teller(agreement, str(store)).note(coordinator.status())
         content = shown(run, store)
-        assert content["as_of"] is not None
+        assert content["running"]
         assert content["waiting_for"] == ["east", "north", "south"]
-        assert "from the process that is running" in run("federate", "show", store).stdout
-    assert shown(run, store)["as_of"] is None
-    assert not store.with_name("run.sqlite.status.json").exists()
+        assert "a process is working on it" in run("federate", "show", store).stdout
+    assert not shown(run, store)["running"]
+
+
+def test_wrong_shares_a_server_that_is_gone_and_the_end_are_told_apart(run: Run, agreed: Path) -> None:
+    agreement, store = Agreement.load(agreed / "agreement.json"), agreed / "run.sqlite"
+    with Coordinator(store, agreement) as coordinator:
+        status = coordinator.status()
+    teller = Teller(agreement, str(store))
+    teller.note(status | {"state": "failed", "reason": "wrong shares: they do not add up"})
+    text = run("federate", "show", store).stdout
+    assert "failed, 0 rounds done" in text
+    assert "why          wrong shares" in text
+    assert "late" not in text
+    silo = {"silo": "north", "round": None, "finished": False, "refusals": [], **status}
+    teller.note(silo | {"trouble": "Connection refused"})
+    assert "the server  cannot be reached: Connection refused" in run("federate", "show", store).stdout
+    teller.note(silo | {"finished": True, "trouble": None})
+    text = run("federate", "show", store).stdout
+    assert "the run is over" in text
+    assert "cannot be reached" not in text
 
 
 def test_files_that_are_none(refused: Refused, site: Path, agreed: Path) -> None:

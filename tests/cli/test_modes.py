@@ -84,7 +84,6 @@ WRITING: list[tuple[Command, set[str], set[str]]] = [
         ("federate", "authority", "tls", "--silos", "a,b"),
         {"tls"},
         {
-            "tls/authority.pem",
             "tls/keys.json",
             "tls/README.txt",
             "tls/server/[ac]*.pem",
@@ -96,10 +95,14 @@ WRITING: list[tuple[Command, set[str], set[str]]] = [
         set(),
         {"agreed.json"},
     ),
-    (("federate", "export", *SERVER, "--out", "question.bin"), {"run.sqlite", "question.bin"}, set()),
+    (
+        ("federate", "export", *SERVER, "--out", "question.bin"),
+        {"run.sqlite", "run.sqlite.status.json", "question.bin"},
+        set(),
+    ),
     (
         (*ANSWER, *SILO, "--catalogue", "items.csv", "--store", "a.sqlite", "--out", "answer.bin"),
-        {"a.sqlite", "answer.bin"},
+        {"a.sqlite", "a.sqlite.status.json", "answer.bin"},
         set(),
     ),
     (("collect", "backup", "--store", "reports.sqlite", "--out", "copy.sqlite"), {"copy.sqlite"}, set()),

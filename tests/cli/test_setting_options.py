@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import click
 import pytest
 
-from discreet.cli.settings import merge_settings
+from discreet.cli.settings import read_settings
 
 
 @pytest.mark.parametrize(
@@ -24,6 +23,6 @@ from discreet.cli.settings import merge_settings
     ],
 )
 def test_numbers_are_numbers_as_people_write_them_and_the_rest_is_text(text: str, value: Any) -> None:
-    read = merge_settings(click.Context(click.Command("train")), [f"penalty={text}"])["penalty"]
+    read = read_settings([f"penalty={text}"])["penalty"]
     assert read == value
     assert type(read) is type(value)

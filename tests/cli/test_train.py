@@ -139,22 +139,6 @@ def test_discovered_items(run: Run, shop: Path, tmp_path: Path) -> None:
     assert run("train", shop / "train.csv", *COLUMNS, *flag_alone).exit_code == 0
 
 
-def test_settings_from_a_file_and_from_the_command_line(run: Run, shop: Path, tmp_path: Path) -> None:
-    config = tmp_path / "train.toml"
-    config.write_text(
-        'user = "user"\nitem = "item"\nrating = "stars"\nrating-range = [1, 5]\nmethod = "als"\n'
-        f'rank = 3\nrounds = 2\nout = "{tmp_path / "model"}"\n'
-        "[settings]\npenalty = 0.5\noffset_penalty = 2.0\n"
-    )
-    result = run(
-        "train", shop / "train.csv", "--config", config, "--rank", 1, "--set", "penalty=0.25", "--json"
-    )
-    content = read(result.stdout)
-    assert (content["method"], content["rank"], content["rounds"]) == ("als", 1, 2)
-    settings = Model.load(tmp_path / "model").settings
-    assert (settings["penalty"], settings["offset_penalty"]) == (0.25, 2.0)
-
-
 def test_the_ordinary_stream_can_be_seeded(run: Run, shop: Path, tmp_path: Path) -> None:
     offsets = []
     for name in ("a", "b"):

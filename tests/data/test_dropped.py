@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
-from scipy import sparse
 
 from discreet import Budget, ItemMean, Ratings, RatingsInvalid
 from discreet.catalogue import Catalogue
@@ -38,16 +36,6 @@ def test_a_catalogue_or_a_range_of_other_ratings_is_refused() -> None:
     assert Ratings.from_frame(ROWS, **READ, catalogue=["a"], allow_dropped=0.5).n_ratings == 5
     with pytest.raises(RatingsInvalid, match="a share of the rows"):
         Ratings.from_frame(ROWS, **READ, catalogue=["a"], allow_dropped=50)
-
-
-def test_a_matrix_and_arrays_likewise() -> None:
-    matrix = sparse.csr_matrix(np.array([[1.0, 5.0], [2.0, 5.0]]))
-    with pytest.raises(RatingsInvalid, match="2 of 4 rows"):
-        Ratings.from_sparse(matrix, rating_range=(1, 4))
-    assert Ratings.from_sparse(matrix, rating_range=(1, 4), allow_dropped=0.5).n_ratings == 2
-    arrays = ([0, 2, 4], [0, 1, 0, 1], [1.0, 5.0, 2.0, 5.0])
-    with pytest.raises(RatingsInvalid, match="2 of 4 rows"):
-        Ratings.from_arrays(*arrays, rating_range=(1, 4), catalogue=["a", "b"])
 
 
 def test_ratings_on_disk_likewise_also_when_they_are_prepared_already(tmp_path: Path) -> None:

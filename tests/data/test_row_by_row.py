@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 from discreet import Ratings
@@ -61,7 +60,7 @@ def test_one_row_of_ndjson_changes_no_other_user(tmp_path: Path, column: str, va
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         ratings = Ratings.from_file(path, **NAMED, rating_range=(1, 5), catalogue=CATALOGUE)
         assert seen(ratings) == EXPECTED
-    columns, folder = Columns("u", "i", "r", None, "t"), tmp_path / "blocks"
+    columns, folder = Columns("u", "i", "r", "t"), tmp_path / "blocks"
     stored = prepare(str(path), folder, columns, rating_range=(1, 5), catalogue=CATALOGUE, rules=RowRules())
     assert (stored.n_users, stored.n_ratings) == (ratings.n_users, len(ratings.items))
 
@@ -75,13 +74,6 @@ def test_one_object_changes_no_other_user(column: str, value: Any) -> None:
         for frame in (lists, objects):
             ratings = Ratings.from_frame(frame, **NAMED, rating_range=(1, 5), catalogue=CATALOGUE)
             assert seen(ratings) == EXPECTED
-
-
-def test_objects_of_polars_are_read_one_by_one() -> None:
-    rows = [*OTHERS, odd_row("r", object())]
-    frame = pl.DataFrame({name: pl.Series([row[name] for row in rows], dtype=pl.Object) for name in "uirt"})
-    for source in (frame, frame.lazy()):
-        assert seen(Ratings.from_frame(source, **NAMED, rating_range=(1, 5), catalogue=CATALOGUE)) == EXPECTED
 
 
 def test_a_column_that_only_a_later_row_has_is_found(tmp_path: Path) -> None:
@@ -128,16 +120,3 @@ def test_a_quote_over_several_lines_is_refused(tmp_path: Path, end: str) -> None
     noted = ["u,i,r,note", '7,1,3,"two', 'lines"', "1,1,4,"]
     path.write_bytes(end.join([*noted, ""]).encode())
     assert Ratings.from_file(path, user="u", item="i", rating="r", **reading).n_users == 2
-
-
-def test_whole_decimals_are_ids() -> None:
-    users = [
-        decimal.Decimal(A),
-        decimal.Decimal("7.00"),
-        decimal.Decimal("7.5"),
-        decimal.Decimal("1e1000000"),
-    ]
-    ratings = Ratings.from_frame(
-        {"u": [*users, decimal.Decimal("NaN")], "i": [1] * 5}, user="u", item="i", allow_dropped=0.6
-    )
-    assert (ratings.user_ids.tolist(), ratings.left_out.missing) == ([7, A], 3)

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from scipy import sparse
 
 from discreet import Budget, Popularity
 from discreet.data import Ratings
-from discreet.data.rules import LeftOut, RowRules
+from discreet.data.rules import LeftOut
 from discreet.data.synthetic import market
 from discreet.errors import RatingsInvalid
 from discreet.privacy.statement import Statement
@@ -98,12 +97,6 @@ def test_without_a_catalogue_items_of_bad_rows_are_not_seen() -> None:
     assert ratings.user_ids.tolist() == [1, 2, 3]
 
 
-def test_fractions_are_no_ids() -> None:
-    frame = pl.DataFrame({"u": [1, 2, 3], "i": [1.0, 2.5, 2.0], "r": [4.0, 4.0, 4.0]})
-    ratings = Ratings.from_frame(frame, catalogue=[1, 2], **READING)
-    assert [ratings.history(user) for user in (1, 2, 3)] == [{1: 4.0}, {}, {2: 4.0}]
-
-
 def test_a_table_without_any_usable_row_is_refused() -> None:
     with pytest.raises(RatingsInvalid, match="none of the 2 rows can be used: 1 lack a user"):
         Ratings.from_frame({"u": [1, 2], "i": [1, 1], "r": [None, 9.0]}, **READING)
@@ -133,9 +126,3 @@ def test_the_statement_gives_the_domain() -> None:
     old = strict.model_dump(mode="json")
     old.pop("domain")
     assert Statement.from_json(json.dumps(old)).domain == ()
-
-
-def test_domains_speak_of_what_there_is() -> None:
-    clicks = " ".join(RowRules(allow_dropped=1.0).domain(explicit=False, listed=False))
-    assert "rating" not in clicks.replace("table of ratings", "")
-    assert "catalogue" not in clicks

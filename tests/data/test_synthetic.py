@@ -7,10 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from discreet import kernels
 from discreet.data import Ratings, synthetic
 from discreet.data.draws import draw_weighted
-from discreet.errors import RatingsInvalid, SettingsInvalid
+from discreet.errors import SettingsInvalid
 from discreet.types import Floats
 
 
@@ -91,13 +90,6 @@ def small_market() -> Ratings:
     return synthetic.market(2_000, 500, 100_000, rng=0)
 
 
-def test_lift_says_how_much_taste_decides_what_people_rate() -> None:
-    liked = [synthetic.market(1_000, 200, 20_000, rng=0, lift=lift).values.mean() for lift in (0.0, 0.4, 1.5)]
-    assert liked[0] < liked[1] < liked[2]
-    with pytest.raises(SettingsInvalid, match="lift"):
-        synthetic.market(lift=float("nan"))
-
-
 def test_market_is_skewed(small_market: Ratings) -> None:
     assert_well_formed(small_market)
     assert (small_market.n_users, small_market.n_items, small_market.n_ratings) == (2_000, 500, 100_000)
@@ -113,14 +105,6 @@ def test_market_is_skewed(small_market: Ratings) -> None:
     )  # the ids do not tell how popular an item is
 
 
-def test_market_follows_the_scale() -> None:
-    ratings = synthetic.market(100, 50, 1_000, rng=0, rating_range=(0, 100))
-    assert_well_formed(ratings)
-    assert set(np.unique(ratings.values)) <= {12.5 * step for step in range(9)}
-    with pytest.raises(RatingsInvalid, match="must be finite and rise"):
-        synthetic.market(100, 50, 1_000, rating_range=(5, 5))
-
-
 @pytest.mark.parametrize("size", [(0, 10, 10), (10, 0, 10), (10, 10, 9), (10, 10, 31)])
 def test_market_refuses_impossible_sizes(size: tuple[int, int, int]) -> None:
     with pytest.raises(SettingsInvalid, match="ratings do not fit"):
@@ -128,17 +112,6 @@ def test_market_refuses_impossible_sizes(size: tuple[int, int, int]) -> None:
 
 
 # --- draws ----------------------------------------------------------------------------------------------
-
-
-def test_uniform_draws_are_uniform() -> None:
-    users, n_items, count = 20_000, 5, 3
-    indptr = np.arange(users + 1) * count
-    drawn = kernels.draw_uniform(np.random.default_rng(0), indptr, n_items).reshape(users, count)
-    found = Counter(map(tuple, drawn.tolist()))
-    expected = list(permutations(range(n_items), count))
-    assert set(found) == set(expected)
-    observed = np.array([found[order] for order in expected], dtype=float)
-    assert chi_square(observed, np.full(len(expected), users / len(expected))) < 100  # 59 degrees of freedom
 
 
 def expected_pairs(weights: Floats) -> dict[tuple[int, ...], float]:

@@ -49,12 +49,3 @@ def test_ratings_go_out_and_come_back(world: World) -> None:
     assert back.values.tolist() == world.history.values.tolist()
     clicks = Ratings.from_frame({"u": [1], "i": [2]}, user="u", item="i").to_polars()
     assert clicks.columns == ["user", "item"]
-
-
-def test_one_list_as_a_frame(world: World) -> None:
-    found = world.model.recommend({}, 3)
-    frame = found.to_polars()
-    assert frame["item"].to_list() == found.items
-    assert frame["rank"].to_list() == [1, 2, 3]
-    assert isinstance(found.to_pandas(), pd.DataFrame)
-    assert found.to_arrow().column_names == frame.columns

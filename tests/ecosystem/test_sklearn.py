@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
@@ -16,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from discreet import Budget, BudgetExceeded, LedgerFile, NotFitted
+from discreet import Budget, BudgetExceeded, LedgerFile
 from discreet.data.synthetic import market
 from discreet.ecosystem.sklearn import PrivateRecommender
 
@@ -39,14 +38,6 @@ def test_a_pipeline_makes_users_into_vectors() -> None:
     lists = one.predict(FRAME)
     assert lists.shape == (400, 10)
     assert lists[7].tolist() == one.model_.recommend(RATINGS.history(one.users(FRAME)[7]), 10).items
-
-
-def test_parameters_are_those_of_scikit_learn() -> None:
-    one = estimator(epsilon=3.0)
-    assert clone(one).get_params() == one.get_params()
-    assert clone(one).set_params(epsilon=4.0).epsilon == 4.0
-    with pytest.raises(NotFitted):
-        one.transform(FRAME)
 
 
 def test_a_second_fit_is_refused_for_the_estimator_and_for_its_clones() -> None:
@@ -85,11 +76,3 @@ def test_a_grid_search_spends_one_budget_and_no_more() -> None:
         warnings.simplefilter("ignore", UserWarning)
         search.fit(FRAME)
     assert len(fits) == 1
-
-
-def test_what_is_kept_counts_released_items_alone() -> None:
-    """Where the catalogue is discovered, how many items the ratings have is nobody's business."""
-    lonely = FRAME.iloc[[0]].assign(item="only-one-person-has-it")
-    settings = {"rank": 0, "rounds": 1, "discover_share": 0.5}
-    one = estimator(catalogue=None, settings=settings).fit(pd.concat([FRAME, lonely]))
-    assert one.n_features_in_ == len(one.model_.catalogue) < 31

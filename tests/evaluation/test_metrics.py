@@ -69,14 +69,6 @@ def test_novelty(case: tuple[npt.NDArray[np.int32], list[set[int]]]) -> None:
         assert (value == pytest.approx(reference.novelty(items, counts, 11))) if items else math.isnan(value)
 
 
-def test_no_places_and_no_people() -> None:
-    nobody = metrics.list_metrics(np.empty((0, 3), dtype=np.int32), *compressed([]), 3)
-    assert all(values.shape == (0,) for values in nobody.values())
-    empty = metrics.list_metrics(np.empty((1, 0), dtype=np.int32), *compressed([{1}]), 3)
-    assert all(values.tolist() == [0.0] for values in empty.values())
-    assert metrics.aucs(np.empty(0), np.array([0, 0]), np.zeros(0, bool), np.zeros(0, bool)).shape == (1,)
-
-
 def test_errors_of_ratings() -> None:
     rng = np.random.default_rng(0)
     predicted, actual = rng.uniform(1, 5, 50), rng.uniform(1, 5, 50)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tests.hostile.kind import Kind
-from tests.hostile.ledgers import DamagedLedger, ForgedLedger
-from tests.hostile.models import Arrays, ArraysOnADevice, DamagedModel, ForgedModel
-from tests.hostile.requests import AgreementFile, ConfigFile, HistoryFile
-from tests.hostile.statements import KeyFile, SignedStatement, StatementText
+from tests.hostile.ledgers import DamagedLedger
+from tests.hostile.models import Arrays, DamagedModel, ForgedModel
+from tests.hostile.requests import AgreementFile, HistoryFile
+from tests.hostile.statements import SignedStatement, StatementText
 from tests.hostile.tables import CatalogueFile, RatingsFile, RatingsParquet
 
 __all__ = ["KINDS"]
@@ -15,16 +15,12 @@ KINDS: dict[str, type[Kind]] = {
     "damaged models": DamagedModel,
     "forged models": ForgedModel,
     "arrays": Arrays,
-    "arrays on a device": ArraysOnADevice,
     "statements": StatementText,
     "signed statements": SignedStatement,
-    "keys": KeyFile,
     "damaged ledgers": DamagedLedger,
-    "forged ledgers": ForgedLedger,
     "ratings": RatingsFile,
     "ratings in Parquet": RatingsParquet,
     "catalogues": CatalogueFile,
-    "configurations": ConfigFile,
     "agreements": AgreementFile,
     "histories": HistoryFile,
 }

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 from random import Random
 
 from discreet import Budget, LedgerFile
-from discreet.cli.ledger import shown
 from discreet.privacy.account.costs import Price
-from discreet.privacy.account.store import link
 from tests.hostile.byte_mutations import damage
-from tests.hostile.json_mutations import mutate_json
 from tests.hostile.kind import Kind, Outcome
 
-__all__ = ["DamagedLedger", "ForgedLedger"]
+__all__ = ["DamagedLedger"]
 
 BUDGET = Budget(1.0, 1e-6)
 PRICES = (
@@ -71,42 +66,3 @@ class DamagedLedger(Kind):
             self._path.write_bytes(damage(draw, self._content))
         chain = LedgerFile(self._path).verify(self._chain.head)
         return "same" if chain.records == self._chain.records else "other"
-
-
-class ForgedLedger(Kind):
-    """One altered record and a chain to match: refused, or an account whose costs are numbers."""
-
-    weight = 3
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self._path = folder / "shop.ledger"
-        _genuine(self._path)
-        self._records = LedgerFile(self._path).verify().records
-        with closing(sqlite3.connect(self._path)) as opened:
-            self._bodies = [one.encode() for (one,) in opened.execute("SELECT content FROM records")]
-
-    def attempt(self, draw: Random) -> Outcome:
-        """Spoil one record."""
-        bodies = list(self._bodies)
-        place = draw.randrange(len(bodies))
-        bodies[place] = mutate_json(draw, bodies[place])
-        self._forge(bodies)
-        ledger = LedgerFile(self._path)
-        account, chain = ledger.account(), ledger.verify()
-        epsilon = account.epsilon(1e-6)
-        assert epsilon >= 0.0
-        assert not math.isnan(epsilon)
-        assert json.dumps(shown(account, 1e-6)).encode()
-        return "same" if chain.records == self._records else "other"
-
-    def _forge(self, bodies: list[bytes]) -> None:
-        """Records with the hashes that a careful forger would give them."""
-        head = "0" * 64
-        with closing(sqlite3.connect(self._path, isolation_level=None)) as opened:
-            opened.execute("BEGIN")
-            opened.execute("DELETE FROM records")
-            for line, body in enumerate(bodies, 1):
-                head = link(head, body)
-                opened.execute("INSERT INTO records VALUES (?, CAST(? AS TEXT), ?)", (line, body, head))
-            opened.execute("COMMIT")

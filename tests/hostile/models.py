@@ -11,10 +11,9 @@ from random import Random
 
 import numpy as np
 
-from discreet.devices.device.item_side import DeviceItemSide, ItemSideInvalid
 from discreet.model import Model
 from discreet.model.description import describe
-from discreet.model.wire import item_side_from_bytes, item_side_to_bytes, side_from_bytes
+from discreet.model.wire import item_side_to_bytes, side_from_bytes
 from discreet.statements import write_document
 from discreet.statements.page import page
 from discreet.statements.text import text_lines
@@ -25,7 +24,7 @@ from tests.hostile.kind import Kind, Outcome
 from tests.hostile.safetensors_mutations import mutate_safetensors
 from tests.model.models import make_doubtful, make_model, make_table
 
-__all__ = ["Arrays", "ArraysOnADevice", "DamagedModel", "ForgedModel"]
+__all__ = ["Arrays", "DamagedModel", "ForgedModel"]
 
 MANIFEST = "manifest.json"
 STORED = Path(__file__).parents[1] / "fixtures" / "models"
@@ -211,29 +210,3 @@ class Arrays(Kind):
         written = item_side_to_bytes(side)
         assert same(side_from_bytes(written), side)
         return "same" if written == genuine else "other"
-
-
-class ArraysOnADevice(Kind):
-    """The same bytes, read by the standard library alone."""
-
-    weight = 6
-    refusals = (ItemSideInvalid,)
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        side = make_model("explicit").item_side
-        self._genuine = [
-            item_side_to_bytes(side, precision="single", round=4),
-            item_side_to_bytes(make_model("explicit", rank=0).item_side, precision="single", round=0),
-        ]
-        self._read = [DeviceItemSide.from_bytes(body) for body in self._genuine]
-
-    def attempt(self, draw: Random) -> Outcome:
-        """Spoil the bytes; what a device takes, the package takes as well."""
-        which = draw.randrange(len(self._genuine))
-        body = mutate_safetensors(draw, self._genuine[which])
-        read = DeviceItemSide.from_bytes(body)
-        # To some readers of JSON -0 is a fraction, to others nought.
-        if b"-0" not in body[: 8 + int.from_bytes(body[:8], "little")]:
-            item_side_from_bytes(body)
-        return "same" if read == self._read[which] else "other"

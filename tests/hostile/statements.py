@@ -6,7 +6,6 @@ import math
 from pathlib import Path
 from random import Random
 
-from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from discreet.errors import DiscreetError
@@ -14,14 +13,14 @@ from discreet.model.description import describe
 from discreet.privacy.accounting import compose, delta_from
 from discreet.privacy.statement import Statement
 from discreet.statements import write_document
-from discreet.statements.signature import check_signed, read_private_key, read_public_key, sign
+from discreet.statements.signature import check_signed, sign
 from discreet.statements.words import headline
 from tests.hostile.byte_mutations import damage
 from tests.hostile.json_mutations import mutate_json
 from tests.hostile.kind import Kind, Outcome
 from tests.hostile.models import STORED
 
-__all__ = ["KeyFile", "SignedStatement", "StatementText"]
+__all__ = ["SignedStatement", "StatementText"]
 
 _NAMES = ("central", "devices", "discovered", "prototypes", "silos", "tuned")
 
@@ -90,29 +89,3 @@ class SignedStatement(Kind):
         if not check.good:
             raise NotSigned
         return "same" if (content, signature) == (self._content, self._signature) else "other"
-
-
-class KeyFile(Kind):
-    """Keys in PEM, public and private: refused, or a key of the right kind."""
-
-    weight = 4
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
-        encodings, formats = serialization.Encoding, serialization.PrivateFormat
-        self._private = key.private_bytes(encodings.PEM, formats.PKCS8, serialization.NoEncryption())
-        self._public = key.public_key().public_bytes(
-            encodings.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
-
-    def attempt(self, draw: Random) -> Outcome:
-        """Spoil one of the two files; nobody is asked for a password that has no use."""
-        path, private = self.folder / "key.pem", draw.random() < 0.5
-        genuine = self._private if private else self._public
-        path.write_bytes(body := damage(draw, genuine))
-        if private:
-            assert len(read_private_key(path, lambda: "guess").sign(b"")) == 64
-        else:
-            assert len(read_public_key(path).public_bytes_raw()) == 32
-        return "same" if body.split() == genuine.split() else "other"

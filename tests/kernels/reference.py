@@ -117,16 +117,6 @@ def top_n(
     return index, scores
 
 
-def transform_rows(
-    rows: Array, matrix: Array, scale: Array | None = None, plus: Array | None = None
-) -> Floats:
-    """A matrix applied to every row; see `discreet.kernels.transform.transform_rows`."""
-    product: Floats = np.einsum("ij,kj->ik", rows, matrix, dtype=np.float64)
-    if scale is not None:
-        product = product * scale[:, None]
-    return product if plus is None else product + plus
-
-
 def fill_geometric(
     words: NDArray[np.uint64], out: Ints, done: int, numerator: int, denominator: int, two_sided: bool
 ) -> tuple[int, int]:

@@ -100,32 +100,6 @@ def test_helpers_are_kept_between_calls():
     assert all(thread.is_alive() for thread in seen)
 
 
-def test_work_beside_is_over_after_the_block_or_was_never_begun():
-    begun, done = threading.Event(), []
-
-    def work():
-        begun.set()
-        done.append(kernels.get_threads())
-
-    with kernels.threads(3), kernels.beside(work):
-        begun.wait(240)
-    assert done == [3]
-    with kernels.threads(1), kernels.beside(work):
-        pass
-    assert done == [3]  # nobody to spare
-
-
-def test_an_error_beside_reaches_the_caller():
-    begun = threading.Event()
-
-    def work():
-        begun.set()
-        raise OverflowError("beside")
-
-    with kernels.threads(2), pytest.raises(OverflowError, match="beside"), kernels.beside(work):
-        begun.wait(240)
-
-
 def test_work_shared_from_inside_a_helper_is_done():
     """Nobody waits for a helper: else helpers that share work could wait for each other forever."""
     done = []

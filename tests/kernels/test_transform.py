@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from discreet import kernels
-from tests.kernels import reference
 
 
 @pytest.mark.parametrize(
@@ -13,9 +12,7 @@ from tests.kernels import reference
 def test_agrees_with_numpy(n: int, d: int, width: int) -> None:
     rng = np.random.default_rng(0)
     rows, matrix = rng.standard_normal((n, d)), rng.standard_normal((width, d))
-    np.testing.assert_allclose(
-        kernels.transform_rows(rows, matrix), reference.transform_rows(rows, matrix), rtol=1e-11, atol=1e-12
-    )
+    np.testing.assert_allclose(kernels.transform_rows(rows, matrix), rows @ matrix.T, rtol=1e-11, atol=1e-12)
 
 
 @pytest.mark.parametrize("d", [3, 17, 33, 129])
@@ -30,31 +27,9 @@ def test_a_row_does_not_depend_on_the_others(d: int) -> None:
         np.testing.assert_array_equal(kernels.transform_rows(rows, matrix), whole)
 
 
-@pytest.mark.parametrize(("n", "d", "width"), [(7, 5, 3), (300, 17, 33)])
-def test_scaled_and_added_to(n: int, d: int, width: int) -> None:
-    rng = np.random.default_rng(2)
-    rows, matrix = rng.standard_normal((n, d)), rng.standard_normal((width, d))
-    scale, plus = rng.standard_normal(n), rng.standard_normal((n, width))
-    for given in ({"scale": scale}, {"plus": plus}, {"scale": scale, "plus": plus}):
-        found = kernels.transform_rows(rows, matrix, **given)
-        np.testing.assert_allclose(
-            found, reference.transform_rows(rows, matrix, **given), rtol=1e-11, atol=1e-12
-        )
-        with kernels.threads(3):
-            np.testing.assert_array_equal(kernels.transform_rows(rows, matrix, **given), found)
-
-
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [
-        ("matrix", {"matrix": np.ones((2, 3))}),
-        ("scale", {"matrix": np.ones((4, 2)), "scale": np.ones(2)}),
-        ("plus", {"matrix": np.ones((4, 2)), "plus": np.ones((3, 2))}),
-    ],
-)
-def test_shapes_must_fit(name: str, given: dict[str, np.ndarray]) -> None:
-    with pytest.raises(ValueError, match=name):
-        kernels.transform_rows(np.ones((3, 2)), **given)
+def test_shapes_must_fit() -> None:
+    with pytest.raises(ValueError, match="matrix"):
+        kernels.transform_rows(np.ones((3, 2)), np.ones((2, 3)))
 
 
 @pytest.mark.parametrize("width", [1, 7, 128, 8_192, 9_000])

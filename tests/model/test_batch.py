@@ -66,26 +66,12 @@ def test_every_user_as_if_alone_and_shortfalls_are_null(name: str, request: pyte
     assert frame["item"].null_count() > 5  # the full user at least
 
 
-def test_more_wanted_than_there_are_items(explicit: Model) -> None:
-    frame = explicit.recommend_batch(random_rows(explicit, 4), 15, exclude_seen=False)
-    per_user = frame.group_by("user").agg(pl.col("item").count())
-    assert per_user["item"].to_list() == [12] * 4
-    assert frame.height == 60
-
-
 def test_a_frame_goes_to_parquet_with_its_own_ids(implicit: Model, tmp_path: Path) -> None:
     frame = implicit.recommend_batch(random_rows(implicit, 6), 3)
     frame.write_parquet(tmp_path / "out.parquet")
     back = pl.read_parquet(tmp_path / "out.parquet")
     assert back.equals(frame)
     assert back.schema == {"user": pl.String, "rank": pl.UInt32, "item": pl.Int64, "score": pl.Float64}
-
-
-def test_no_users_give_an_empty_frame(explicit: Model) -> None:
-    rows = Rows(
-        np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0, object), explicit.catalogue
-    )
-    assert explicit.recommend_batch(rows, 3).height == 0
 
 
 def test_histories_over_another_catalogue_are_refused(explicit: Model) -> None:

@@ -23,13 +23,6 @@ def test_order_and_form_of_a_history_do_not_matter(explicit: Model) -> None:
         np.testing.assert_array_equal(explicit.predict(same, items), expected)
 
 
-def test_ratings_stay_with_their_items(explicit: Model) -> None:
-    """Sorting positions must carry the ratings along."""
-    assert explicit.predict({"item-9": 1, "item-2": 5}, ["item-0"]) != explicit.predict(
-        {"item-9": 5, "item-2": 1}, ["item-0"]
-    )
-
-
 def test_numbers_and_their_texts_are_the_same_item(implicit: Model) -> None:
     np.testing.assert_array_equal(
         implicit.predict(["20", 30.0], [0]), implicit.predict([np.int64(20), 30], ["0"])
@@ -79,16 +72,7 @@ def test_unusable_implicit_histories(implicit: Model, history: Any, message: str
         implicit.recommend(history)
 
 
-def test_an_implicit_history_may_come_as_a_user_s_row(implicit: Model) -> None:
-    assert implicit.recommend({10: 1.0, 20: 1.0}) == implicit.recommend([20, 10])
-
-
 def test_unknown_items_can_be_ignored_and_are_counted(explicit: Model) -> None:
     found = explicit.recommend({"item-2": 5, "ghost": 1}, 4, blocked=["phantom"], unknown_items="drop")
     assert found.ignored == 2
     assert found.entries == explicit.recommend({"item-2": 5}, 4).entries
-
-
-def test_an_unknown_rule_for_unknown_items_is_refused(explicit: Model) -> None:
-    with pytest.raises(HistoryInvalid, match="unknown_items must be"):
-        explicit.recommend({}, unknown_items="ignore")  # type: ignore[arg-type]

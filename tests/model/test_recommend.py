@@ -55,10 +55,6 @@ def test_an_empty_history_gives_the_order_of_the_offsets(feedback: str, rank: in
     assert model.recommend([], 4).items == model.catalogue.ids[best].tolist()
 
 
-def test_seen_items_may_be_kept(explicit: Model) -> None:
-    assert len(explicit.recommend(HISTORY, 12, exclude_seen=False)) == 12
-
-
 def test_too_few_items_are_an_explicit_shortfall(explicit: Model) -> None:
     found = explicit.recommend(HISTORY, 20)
     assert (len(found), found.shortfall, found.requested) == (9, 11, 20)
@@ -84,18 +80,6 @@ def test_filters_with_unknown_ids_are_refused(explicit: Model) -> None:
         explicit.recommend(HISTORY, allowed="item-1")
 
 
-def test_titles_come_along(explicit: Model) -> None:
-    titles = {entry.item: entry.title for entry in explicit.recommend({}, 12)}
-    assert titles["item-3"] == "Third of its kind"
-    assert titles["item-4"] is None
-
-
-def test_plain_numbers_for_json(explicit: Model) -> None:
-    content = explicit.recommend(HISTORY, 2).to_dict()
-    assert content["shortfall"] == 0
-    assert [type(entry["score"]) for entry in content["recommendations"]] == [float, float]
-
-
 @pytest.mark.parametrize("n", [0, -1, True, 2.5, "3"])
 def test_n_must_be_a_positive_whole_number(explicit: Model, n: object) -> None:
     with pytest.raises(SettingsInvalid, match="n must be"):
@@ -108,11 +92,6 @@ def test_predictions_stay_in_the_range_and_scores_do_not_clip(explicit: Model, i
     assert predicted.min() >= 1.0
     assert predicted.max() <= 5.0
     assert implicit.predict([0, 10], [20, 30]).min() < 1.0
-
-
-def test_predicting_unknown_items_is_refused(explicit: Model) -> None:
-    with pytest.raises(HistoryInvalid, match="list of items to predict"):
-        explicit.predict({}, ["ghost"], unknown_items="drop")
 
 
 def test_similar_items_by_cosine_with_short_vectors_held_back(explicit: Model) -> None:
@@ -128,16 +107,13 @@ def test_similar_items_by_cosine_with_short_vectors_held_back(explicit: Model) -
     assert explicit.similar("item-4", 30).shortfall == 19
 
 
-def test_items_without_a_direction_are_not_similar_to_anything(explicit: Model) -> None:
+def test_similar_needs_factors_and_a_known_item(explicit: Model) -> None:
     factors = explicit.item_side.factors.copy()
     factors[[1, 6]] = 0.0
     model = replace(explicit, item_side=replace(explicit.item_side, factors=factors))
     assert not {"item-1", "item-6"} & set(model.similar("item-4", 12).items)
     with pytest.raises(HistoryInvalid, match="no direction for 'item-6'"):
         model.similar("item-6")
-
-
-def test_similar_needs_factors_and_a_known_item(explicit: Model) -> None:
     with pytest.raises(SettingsInvalid, match="rank 0"):
         make_model("explicit", rank=0).similar("item-4")
     with pytest.raises(HistoryInvalid, match="'ghost'"):
@@ -163,3 +139,12 @@ def test_a_model_must_fit_together(explicit: Model) -> None:
 def test_a_model_that_has_learnt_something_cannot_say_that_nothing_was_released() -> None:
     with pytest.raises(ModelInvalid, match="has learnt something"):
         replace(make_model("explicit"), statement=Statement.nothing_released())
+
+
+def test_it_is_read_in_a_notebook(explicit: Model) -> None:
+    found = explicit.recommend({}, 6)
+    assert repr(found) == f"Recommendations(6 of 6: {', '.join(map(str, found.items[:5]))}, ...)"
+    assert repr(explicit) == "Model(by hand, 1 to 5, goal rate, 12 items, rank 3)"
+    assert repr(explicit.statement) == "Statement(not private: made by hand for a test)"
+    assert "<table" in found._repr_html_()
+    assert "<pre>Privacy statement" in explicit.statement._repr_html_()

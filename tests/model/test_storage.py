@@ -6,7 +6,6 @@ import errno
 import hashlib
 import json
 import re
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,11 +49,7 @@ def test_round_trip_to_the_last_bit(tmp_path: Path, feedback: str, rank: int) ->
     assert (back.catalogue, back.statement) == (model.catalogue, model.statement)
     assert back.catalogue.titles == model.catalogue.titles
     assert (back.method, back.settings) == (model.method, model.settings)
-
-
-def test_the_directory_has_exactly_these_files_and_no_pickle(saved: Path) -> None:
-    assert sorted(path.name for path in saved.iterdir()) == FILES
-    assert [path.name for path in saved.parent.iterdir()] == ["model"]
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == FILES
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -133,16 +128,6 @@ def test_an_impossible_description_is_refused_even_with_a_fresh_manifest(
         Model.load(saved)
 
 
-@pytest.mark.parametrize("name", ["method", "settings"])
-def test_half_a_description_is_refused_even_with_a_fresh_manifest(saved: Path, name: str) -> None:
-    description = json.loads((saved / "model.json").read_text())
-    del description[name]
-    (saved / "model.json").write_text(json.dumps(description))
-    sign_again(saved)
-    with pytest.raises(ModelInvalid, match=r"model\.json"):
-        Model.load(saved)
-
-
 def test_an_impossible_item_side_is_refused_even_with_a_fresh_manifest(saved: Path) -> None:
     """What else is impossible is in test_wire.py."""
     side = Model.load(saved).item_side
@@ -155,13 +140,6 @@ def test_an_impossible_item_side_is_refused_even_with_a_fresh_manifest(saved: Pa
         sign_again(saved)
         with pytest.raises(ModelInvalid, match=r"model\.safetensors cannot be used"):
             Model.load(saved)
-
-
-def test_a_catalogue_of_another_length_is_refused(saved: Path) -> None:
-    edit_json(saved / "catalogue.json", {"ids": ["a", "b"], "titles": None})
-    sign_again(saved)
-    with pytest.raises(ModelInvalid, match="catalogue has 2 items and the arrays have 12"):
-        Model.load(saved)
 
 
 def test_a_statement_that_claims_privacy_without_releases_is_refused(saved: Path) -> None:
@@ -191,11 +169,6 @@ def test_a_directory_with_other_things_is_never_replaced(explicit: Model, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_an_empty_directory_may_become_the_model(explicit: Model, tmp_path: Path) -> None:
-    (tmp_path / "model").mkdir()
-    Model.load(explicit.save(tmp_path / "model"))
-
-
 @pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
 @pytest.mark.parametrize("moment", range(8))
 def test_a_failure_at_any_moment_leaves_the_old_model_and_nothing_else(
@@ -222,22 +195,6 @@ def test_a_failure_at_any_moment_leaves_the_old_model_and_nothing_else(
             make_model("explicit", seed=5).save(saved, overwrite=True)
     assert [path.name for path in saved.parent.iterdir()] == ["model"]
     np.testing.assert_array_equal(Model.load(saved).item_side.offsets, before)
-
-
-def test_a_failed_first_save_leaves_nothing(
-    explicit: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(directory.os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
-        explicit.save(tmp_path / "model")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_copied_model_loads(saved: Path, tmp_path: Path) -> None:
-    Model.load(shutil.copytree(saved, tmp_path / "copy"))
 
 
 def test_an_output_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:

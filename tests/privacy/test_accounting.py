@@ -23,12 +23,10 @@ import mpmath
 import pytest
 from dp_accounting import GaussianDpEvent, SelfComposedDpEvent, gaussian_mechanism
 from dp_accounting.pld import PLDAccountant, privacy_loss_distribution
-from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BudgetInvalid
-from discreet.privacy import accounting
 from discreet.privacy.accounting import (
     compose,
     delta_from,
@@ -159,19 +157,6 @@ def test_few_runs_agree(few_runs: list[Run]) -> None:
     assert [_wrong(run) for run in few_runs] == [None] * 3
 
 
-@pytest.mark.parametrize("bug", MISCOUNTS, ids=str)
-def test_a_miscount_disagrees(few_runs: list[Run], bug: str) -> None:
-    assert all(_wrong(run, MISCOUNTS[bug]) for run in few_runs)
-
-
-@pytest.mark.parametrize("margin", [-1e-8, -1e-10])
-def test_rounding_in_our_favour_is_noticed(
-    few_runs: list[Run], monkeypatch: pytest.MonkeyPatch, margin: float
-) -> None:
-    monkeypatch.setattr(accounting, "_MARGIN", margin)
-    assert any("too much" in (_wrong(run) or "") for run in few_runs)
-
-
 def test_against_fifty_digits_far_beyond_the_usual_range() -> None:
     rng = random.Random(2)
     for _ in range(400):
@@ -193,26 +178,6 @@ def test_epsilon_and_mu_against_fifty_digits() -> None:
         target = 10.0 ** rng.uniform(-2, 2)
         bought = mu_from(target, delta)
         assert true_delta(bought, target) <= delta < true_delta(bought * (1 + 1e-9), target)
-
-
-def test_against_the_analytic_gaussian_on_a_thousand_runs_of_up_to_fifty_releases() -> None:
-    """dp-accounting evaluates the same formula; the root of squares is taken by us, in mpmath."""
-    rng = random.Random(4)
-    tried = 0
-    while tried < 1_000:
-        scale = 10.0 ** rng.uniform(-3, 1)
-        mus = [scale * rng.uniform(0.1, 1.0) for _ in range(rng.randint(1, 50))]
-        delta, sigma = 10.0 ** rng.uniform(-12, -3), float(1 / true_mu(mus))
-        theirs = gaussian_mechanism.get_epsilon_gaussian(sigma, delta)
-        if not 0.01 <= theirs <= 100.0:
-            continue
-        tried += 1
-        assert epsilon_from(compose(mus), delta) == pytest.approx(theirs, rel=1e-9)
-        at = GaussianPrivacyLoss(sigma).get_delta_for_epsilon(theirs)
-        assert delta_from(compose(mus), theirs) == pytest.approx(at, rel=1e-7)
-        assert 1.0 / mu_from(theirs, delta) == pytest.approx(
-            gaussian_mechanism.get_sigma_gaussian(theirs, delta), rel=1e-9
-        )
 
 
 def test_k_times_costs_k_times_also_in_their_accountant() -> None:
@@ -287,12 +252,6 @@ def test_nonsense_is_refused(bad: float) -> None:
             call()
 
 
-@pytest.mark.parametrize("delta", [0.0, 1.0, 2.0, 1e-301])
-def test_delta_outside_its_range_is_refused(delta: float) -> None:
-    with pytest.raises(BudgetInvalid):
-        mu_from(1.0, delta)
-
-
 # Table 4 of the DPALS paper, ML-10M: k ratings a user, T rounds, noise of matrix, vector and preprocessing.
 ML10M = {
     1: (50, 2, 125.9, 63.0, 100.0),
@@ -331,8 +290,3 @@ def test_golden_numbers_of_the_paper(column: int, counting: str, golden: float) 
 
 def test_golden_number_of_the_exact_conversion() -> None:
     assert epsilon_from(_dpals_mu(1, "owed"), 1e-5) == pytest.approx(0.833, abs=5e-4)
-
-
-@pytest.mark.parametrize(("epsilon", "ratio"), [(1, 0.76), (5, 0.85), (10, 0.88), (20, 0.91)])
-def test_noise_saved_by_the_exact_conversion(epsilon: float, ratio: float) -> None:
-    assert mu_renyi(epsilon, 1e-5) / mu_from(epsilon, 1e-5) == pytest.approx(ratio, abs=5e-3)

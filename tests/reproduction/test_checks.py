@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from reproduction.checks import gets_no_worse, yardstick_holds
-from reproduction.scoring import Draws
+from reproduction.scoring import Draws, gets_no_worse, yardstick_holds
 
 
 @pytest.mark.parametrize(("private", "lower", "holds"), [

@@ -121,27 +121,11 @@ def test_a_damaged_record_is_named(
         (["figure-2", "--list"], "give names of experiments"),
         (["figure-2", "--tables", "somewhere"], "say where they are with --report FOLDER"),
         (["figure-2", "--data", "no-such-folder"], "--data no-such-folder is not a folder"),
-        (["figure-2", "--dataset", "ml-10m"], "must be NAME=PATH"),
-        (["figure-2", "--dataset", "ml-10m=no-such-file"], "there is no no-such-file"),
-        (["figure-2", "--dataset", "ml-11m=."], "no data set is called 'ml-11m'"),
         (["figure-2", "--draws", "0"], "--draws"),
     ],
 )
 def test_mistakes_are_refused(refused: Callable[..., str], arguments: list[str], message: str) -> None:
     assert message in refused(*arguments)
-
-
-def test_an_interruption_says_what_is_there(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(program, "perform", interrupt)
-    result = run("table-2", "--quick", "--out", tmp_path)
-    assert result.exit_code == 130
-    assert "experiments that were finished are in" in result.stderr
-    assert "nothing was written" not in result.stderr
 
 
 def test_it_runs_as_a_module_and_calls_itself_by_that_name() -> None:

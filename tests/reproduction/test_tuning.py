@@ -22,12 +22,6 @@ def error(settings: dict[str, Any]) -> float:
     return abs(math.log(settings["penalty"])) + settings["rank"] / 64
 
 
-def test_the_same_seed_tries_the_same_settings_whatever_the_scores() -> None:
-    one, two = search(make, SPACE, 5, error, 3), search(make, SPACE, 5, lambda settings: 1.0, 3)
-    assert [t.settings for t in one.trials] == [t.settings for t in two.trials]
-    assert [t.settings for t in one.trials] != [t.settings for t in search(make, SPACE, 5, error, 4).trials]
-
-
 def test_given_settings_count_as_trials_and_come_first() -> None:
     given = {"penalty": 1.0, "rank": 0, "exponent": 0.0}
     found = search(make, SPACE, 4, error, 0, first=[given])

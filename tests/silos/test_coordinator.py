@@ -17,7 +17,7 @@ from discreet.errors import Refused, SettingsInvalid
 from discreet.methods.budgeted.private.contributions import BudgetedContributions
 from discreet.privacy.gaussian.noise import Noise
 from discreet.silos.server.coordinator import Coordinator
-from discreet.silos.shared.messages import AnswerMessage, max_bytes
+from discreet.silos.shared.messages import AnswerMessage
 from tests.silos.worlds import Run, agree, asked, dump, world
 
 RATINGS = world(users=300)
@@ -66,7 +66,7 @@ def test_anything_but_the_awaited_answer_is_refused_with_nothing_changed(run: Ru
     refused(run, "silo-01", b"", "not a message")
     refused(run, "silo-01", right.encode()[:-1], "do not match")
     refused(run, "silo-01", right.encode() + b"\0", "do not match")
-    refused(run, "silo-01", bytes(max_bytes(run.agreement) + 1), "larger than any")
+    refused(run, "silo-01", bytes(run.agreement.most_bytes + 1), "larger than any")
     assert run.coordinator.receive("silo-01", late.encode())["repeated"], "an answer that was taken is known"
     assert not run.coordinator.receive("silo-01", right.encode())["repeated"]
     before = dump(run.coordinator)
@@ -101,7 +101,7 @@ def test_bytes_are_counted_once_for_each_message(run: Run) -> None:
         for name, silo in run.silos.items():
             body = silo.answer(question)
             up += len(body)
-            assert max(len(body), len(question)) <= max_bytes(run.agreement)
+            assert max(len(body), len(question)) <= run.agreement.most_bytes
             for _ in range(2):
                 run.coordinator.receive(name, body)
         assert run.coordinator.status()["bytes_up"] == up
@@ -169,6 +169,7 @@ def test_noise_of_a_fixed_key_is_not_forgotten(tmp_path: Path) -> None:
     run.fixed = True
     run.coordinator = run.open_coordinator()
     run.step()
+    run.coordinator.question()
     run.coordinator.close()
     run.fixed = False
     run.coordinator = run.open_coordinator()
@@ -193,6 +194,7 @@ def test_a_trusted_server_keeps_nothing_of_released_answers(tmp_path: Path) -> N
                 kept = b"".join(path.read_bytes() for path in tmp_path.glob("server.db*"))
                 assert all(end in kept for end in ends[:-1])
             run.coordinator.receive(name, body)
+        run.coordinator.status()
         kept = b"".join(path.read_bytes() for path in tmp_path.glob("server.db*"))
         assert not any(end in kept for end in ends)
     run.close()
@@ -210,12 +212,11 @@ def test_a_crash_between_the_last_answer_and_the_release_is_made_good(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(run.coordinator._store, "release", killed)
-        last = bodies.pop("silo-02")
+        patch.setattr(run.coordinator, "_release", killed)
         for name, body in bodies.items():
             run.coordinator.receive(name, body)
         with pytest.raises(KeyboardInterrupt):
-            run.coordinator.receive("silo-02", last)
+            run.coordinator.question()
     run.coordinator.close()
     run.coordinator = run.open_coordinator()
     run.coordinator.question()
@@ -226,15 +227,14 @@ def test_a_full_disk_between_two_rounds_is_made_good(tmp_path: Path, monkeypatch
     """The release is kept, the next question is not: it is asked as soon as there is room again."""
     agreement = agree(RATINGS, 3)
     run, other = (Run(tmp_path / name, RATINGS, agreement) for name in ("full", "room"))
-    store = run.coordinator._store
 
     def full(*_: Any) -> None:
         raise SettingsInvalid("the store cannot be written: disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(store, "ask", full)
-        with pytest.raises(SettingsInvalid, match="full"):
-            run.step()
+        run.coordinator.question()
+        patch.setattr(run.coordinator, "_ask", full)
+        run.step()
         with pytest.raises(SettingsInvalid, match="full"):
             run.coordinator.question()
     assert run.coordinator.status()["round"] == 1
@@ -274,7 +274,8 @@ def test_a_silo_with_the_wrong_mask_ends_the_run_in_words(run: Run) -> None:
     wrong = replace(message, masked=message.masked * np.uint64(3))
     for name in ("silo-00", "silo-01"):
         run.coordinator.receive(name, answer(run, name).encode())
-    assert run.coordinator.receive("silo-02", wrong.encode())["state"] == "failed"
+    run.coordinator.receive("silo-02", wrong.encode())
+    assert run.coordinator.status()["state"] == "failed"
     run.coordinator.close()
     run.coordinator = run.open_coordinator()
     with pytest.raises(Refused, match="do not add up"):

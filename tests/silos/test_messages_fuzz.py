@@ -14,7 +14,7 @@ import pytest
 from discreet.catalogue import RatingScale
 from discreet.errors import Refused
 from discreet.methods.budgeted.public.queries import RoundQuery
-from discreet.silos.shared.messages import AnswerMessage, QuestionMessage, max_bytes
+from discreet.silos.shared.messages import AnswerMessage, QuestionMessage
 from tests.silos.worlds import Run, agree, asked, dump, world
 from tests.sizes import sized
 
@@ -130,7 +130,7 @@ def test_the_coordinator_takes_nothing_it_does_not_await(run: Run) -> None:
     draw = Random(1)
     given = run.sent
     late = AnswerMessage.decode(given["silo-03"][-1], run.agreement)
-    oversized = bytes(max_bytes(run.agreement) + 1)
+    oversized = bytes(run.agreement.most_bytes + 1)
     before, status = dump(run.coordinator), run.coordinator.status()
     for number in range(COUNT // 6):
         name = draw.choice(("silo-00", "silo-01"))
@@ -200,12 +200,14 @@ def test_the_silo_answers_nothing_that_is_not_due(run: Run) -> None:
     draw = Random(2)
     silo = run.silos["silo-02"]
     last = silo.status()["round"]
-    questions = [run.coordinator._store.question(number, 0) for number in range(last + 1)]
+    questions = [run.coordinator._store.body("question", number, 0) or b"" for number in range(last + 1)]
     due = QuestionMessage.decode(questions[-1], run.agreement)
     if run.coordinator.question() is not None:
         due = asked(run)
-        assert silo._store.answered(due.round, due.attempt) is None, "the right question would be answered"
-    oversized = bytes(max_bytes(run.agreement) + 1)
+        assert not silo._store.entries("answer", at=(due.round, due.attempt)), (
+            "the right question would be answered"
+        )
+    oversized = bytes(run.agreement.most_bytes + 1)
     before, status = dump(silo), silo.status()
     for number in range(COUNT // 6):
         genuine = draw.choice(questions)

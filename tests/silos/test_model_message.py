@@ -16,7 +16,7 @@ from discreet.privacy.accounting import compose
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.statement import Statement
 from discreet.privacy.statement_parts import SiloTerms
-from discreet.silos.shared.model_message import decode_model, encode_model
+from discreet.silos.shared.outcome import decode_model, encode_model
 from tests.silos.worlds import Run, agree, world
 
 RATINGS = world(users=300)

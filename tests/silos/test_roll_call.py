@@ -10,10 +10,9 @@ import pytest
 
 from discreet.errors import Refused
 from discreet.model.item_weights import ItemWeights
-from discreet.silos.shared.messages import QuestionMessage
+from discreet.silos.shared.messages import PresentMessage, QuestionMessage, RollCall
 from discreet.silos.shared.position import RunVoid
-from discreet.silos.shared.roll_call import PresentMessage, RollCall
-from discreet.silos.shared.seal import SigningKey
+from discreet.silos.shared.signing import SigningKey
 from tests.silos.worlds import Run, agree, asked, dump, names, signing_key, signing_keys, world
 
 RATINGS = world(users=300)

@@ -10,11 +10,11 @@ from discreet import Budget, LedgerFile
 from discreet.errors import BudgetExceeded, Refused, SettingsInvalid
 from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.privacy.account.ledger_file import LedgerRun
-from discreet.silos.shared.prototype_agreement import PrototypeAgreement
+from discreet.silos.shared.prototypes import PrototypeAgreement
 from discreet.silos.silo import silo as silo_module
-from discreet.silos.silo.prototype_silo import PrototypeSilo
+from discreet.silos.silo.ledger import begin_run
+from discreet.silos.silo.prototypes import PrototypeSilo
 from discreet.silos.silo.silo import Silo
-from discreet.silos.silo.silo_ledger import begin_run
 from tests.silos.worlds import BUDGET, Run, agree, private_key, world
 
 RATINGS = world(users=300)

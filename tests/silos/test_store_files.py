@@ -13,8 +13,6 @@ from discreet.errors import Refused
 from discreet.silos.shared.store import Store
 from tests.silos.worlds import Run, agree, world
 
-SCHEMA = "CREATE TABLE things(thing BLOB) STRICT"
-
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
@@ -29,20 +27,41 @@ def loose() -> Iterator[None]:
 
 
 def test_files_are_made_for_their_owner(tmp_path: Path, loose: None) -> None:
-    store = Store(tmp_path / "s.sqlite", 7, SCHEMA, "me")
+    store = Store(tmp_path / "s.sqlite", "a run", "me")
     with store.transaction():
-        store.write("INSERT INTO things VALUES (?)", b"x" * 10_000)
+        store.add("answer", body=b"x" * 10_000)
     names = {path.name for path in tmp_path.iterdir()}
     assert "s.sqlite-wal" in names
     assert {name: mode(tmp_path / name) for name in names} == dict.fromkeys(names, 0o600)
     store.close()
 
 
+def test_a_commit_waits_for_the_disk(tmp_path: Path) -> None:
+    """2 is FULL: the log is synced at every commit, so that no power cut undoes a charge whose answer has left."""
+    store = Store(tmp_path / "silo.db", "a run", "me")
+    assert store.rows("PRAGMA synchronous") == [(2,)]
+    assert store.rows("PRAGMA journal_mode") == [("wal",)]
+    store.close()
+
+
+def test_what_is_deleted_is_nowhere_on_the_disk(tmp_path: Path) -> None:
+    secret, store = (
+        b"an exact total that must not be found again" * 50,
+        Store(tmp_path / "s.db", "a run", "me"),
+    )
+    for left in (True, False):
+        with store.transaction():
+            store.add("answer", body=secret) if left else store.forget_bodies("answer")
+        store.forget_deleted()
+        assert any(secret[:40] in path.read_bytes() for path in tmp_path.iterdir()) == left
+    store.close()
+
+
 def test_files_of_others_eyes_are_closed_to_them(tmp_path: Path, loose: None) -> None:
     path = tmp_path / "s.sqlite"
-    Store(path, 7, SCHEMA, "me").close()
+    Store(path, "a run", "me").close()
     path.chmod(0o644)
-    store = Store(path, 7, SCHEMA, "me")
+    store = Store(path, "a run", "me")
     assert mode(path) == 0o600
     store.close()
 
@@ -65,6 +84,7 @@ def test_an_answer_is_kept_until_the_next_question_and_no_longer(tmp_path: Path,
         assert kept(tmp_path, name, answer)
         assert run.silos[name].answer(first) == answer
         run.coordinator.receive(name, answer)
+        run.coordinator.status()
         assert kept(tmp_path, "server", answer) == (number < 2)
     assert not any(kept(tmp_path, "server", answer) for answer in given.values())
     second = run.coordinator.question()
@@ -76,7 +96,7 @@ def test_an_answer_is_kept_until_the_next_question_and_no_longer(tmp_path: Path,
         with pytest.raises(Refused, match="no longer kept"):
             silo.answer(first)
         spent = silo.status()["charged_mu"]
-        silo.forget()
+        silo.end()
         assert not kept(tmp_path, name, later)
         assert silo.status()["charged_mu"] == spent > 0.0
     run.close()

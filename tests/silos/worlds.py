@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet import Budget, Catalogue, Model, Ratings
 from discreet.data.synthetic import market
-from discreet.methods.budgeted.settings import BudgetedSettings
+from discreet.methods.budgeted.public.settings import BudgetedSettings
 from discreet.methods.method import PrivateMethod
 from discreet.methods.registry import find_method
 from discreet.privacy.gaussian.noise import Noise
@@ -19,8 +19,7 @@ from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared import masks as secure_sum
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import QuestionMessage
-from discreet.silos.shared.seal import SigningKey
-from discreet.silos.shared.signing import signing_public_key
+from discreet.silos.shared.signing import SigningKey, signing_public_key
 from discreet.silos.silo.silo import Silo
 from discreet.types import Floats
 
@@ -206,12 +205,11 @@ def central(ratings: Ratings, agreement: Agreement) -> Model:
     return fitted.model_
 
 
-def dump(party: Coordinator | Silo, *, refusals: bool = False) -> dict[str, list[tuple[Any, ...]]]:
-    """Everything in a party's store but its random id; the list of refusals only if asked for."""
-    store = party._store._store
-    tables = [name for (name,) in store.rows("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    left_out = {"identity"} if refusals else {"identity", "refusals"}
-    return {name: store.rows(f"SELECT * FROM {name}") for name in tables if name not in left_out}
+def dump(party: Coordinator | Silo, *, refusals: bool = False) -> list[tuple[Any, ...]]:
+    """Everything in a party's store; the list of refusals only if asked for."""
+    columns = "kind, round, attempt, silo, facts, size, body"
+    kept = party._store.rows(f"SELECT {columns} FROM entries ORDER BY number")
+    return [row for row in kept if refusals or row[0] != "refusal"]
 
 
 def asked(run: Run) -> QuestionMessage:

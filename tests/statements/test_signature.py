@@ -64,14 +64,6 @@ def test_one_altered_bit_of_the_statement_is_found(place: int) -> None:
     assert not check.good
 
 
-def test_a_smaller_epsilon_that_adds_up_is_still_not_signed() -> None:
-    content, signature = sign(write_document(MODEL), KEY)
-    forged = json.loads(content)
-    forged["issued"]["on"] = "2020-01-01"
-    check = check_signed(json.dumps(forged).encode(), signature, KEY.public_key(), describe(MODEL))
-    assert (check.signed, check.good) == (False, False)
-
-
 def test_an_altered_signature_and_another_key_are_found() -> None:
     content, signature = sign(write_document(MODEL), KEY)
     other = ed25519.Ed25519PrivateKey.generate()

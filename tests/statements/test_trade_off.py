@@ -8,16 +8,15 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 import pytest
-from pydantic import ValidationError
 
-from discreet.errors import BudgetInvalid, ModelInvalid
+from discreet.errors import ModelInvalid
 from discreet.privacy.accounting import delta_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.combined import state_selection
 from discreet.privacy.ledger import Ledger, PureLedger
 from discreet.privacy.selection import Selection, budget_for
 from discreet.privacy.statement import Statement
-from discreet.privacy.statement_parts import Release, SiloTerms
+from discreet.privacy.statement_parts import SiloTerms
 from discreet.statements.meaning import Composed, trade_off
 
 RATES = (0.0, 1e-6, 0.01, 0.05, 0.3, 0.5, 0.9, 0.99, 1.0)
@@ -72,12 +71,6 @@ def test_gaussian_power_is_the_shifted_normal_quantile(mu: float) -> None:
     assert bound.right_guess() == pytest.approx(NORMAL.cdf(mu / 2.0), rel=1e-14)
 
 
-def test_gaussian_power_known_from_tables() -> None:
-    assert Composed(mu=1.0).power(0.05) == pytest.approx(0.25951, abs=1e-5)
-    assert Composed(mu=1.0).power(0.01) == pytest.approx(0.09237, abs=1e-5)
-    assert Composed(mu=2.0).right_guess() == pytest.approx(0.84134, abs=1e-5)
-
-
 @pytest.mark.parametrize("mu", [0.3, 1.0, 2.5])
 def test_power_is_the_dual_of_delta_over_epsilon(mu: float) -> None:
     """The smallest exp(epsilon) alpha + delta(epsilon) over all epsilon, by the room's own accounting."""
@@ -97,16 +90,6 @@ def test_randomised_response_with_leaks_reaches_the_bound_exactly(epsilon: float
     assert bound.right_guess() == pytest.approx(right_guess(*pair), rel=1e-12)
 
 
-def test_a_threshold_that_may_fail_beside_gaussian_releases() -> None:
-    pair = product(binned(0.8), given_away(0.02))
-    bound = Composed(mu=0.8, delta=0.02)
-    for rate in RATES:
-        reached = best_power(*pair, rate)
-        assert reached <= bound.power(rate) + 1e-9
-        assert reached == pytest.approx(bound.power(rate), abs=2e-3)
-    assert bound.right_guess() == pytest.approx(right_guess(*pair), abs=1e-3)
-
-
 def test_both_kinds_of_release_together_stay_within_the_bound() -> None:
     pair = product(binned(0.7, 1500), coin(0.9))
     bound = Composed(mu=0.7, epsilon=0.9)
@@ -120,12 +103,6 @@ def test_nothing_released_leaves_blind_guessing() -> None:
     bound = trade_off(Statement.nothing_released())
     assert [bound.power(rate) for rate in RATES] == list(RATES)
     assert bound.right_guess() == 0.5
-
-
-def test_huge_costs_bound_nothing() -> None:
-    assert Composed(epsilon=5000.0).power(0.01) == 1.0
-    assert Composed(mu=80.0).power(0.01) == 1.0
-    assert Composed(epsilon=5000.0, mu=3.0).right_guess() == 1.0
 
 
 def test_the_best_of_a_random_number_of_gaussian_trials_stays_within_the_bound() -> None:
@@ -173,12 +150,6 @@ def test_pure_statements_are_bounded_by_their_epsilon() -> None:
     assert trade_off(Statement.from_pure_ledger(ledger, model="local")) == Composed(epsilon=2.0)
 
 
-def test_releases_of_one_run_are_of_one_kind() -> None:
-    sums, bit = Release(name="sums", mu=0.2, share=0.5), Release(name="one bit", epsilon=0.5, share=0.5)
-    with pytest.raises(ValidationError, match="Gaussian, or all of them pure"):
-        Statement(private=True, epsilon=3.0, delta=1e-6, mu=0.2, releases=(sums, bit))
-
-
 def test_where_each_silo_adds_noise_of_its_own_epsilon_and_delta_alone_count() -> None:
     """Some silos may have spent epsilon without delta: their users have no mu."""
     bounds = []
@@ -194,9 +165,3 @@ def test_where_each_silo_adds_noise_of_its_own_epsilon_and_delta_alone_count() -
 def test_no_promise_no_bound() -> None:
     with pytest.raises(ModelInvalid, match="not private"):
         trade_off(Statement.not_private("no noise"))
-
-
-@pytest.mark.parametrize("rate", [-0.1, 1.1, math.nan])
-def test_a_rate_that_is_no_chance_is_refused(rate: float) -> None:
-    with pytest.raises(BudgetInvalid, match="between 0 and 1"):
-        Composed(mu=1.0).power(rate)

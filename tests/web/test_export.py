@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from discreet.cli import main
-from discreet.web.packed import quantised
 from discreet.web.page import POLICY
 from tests.web.support.models import make_model
 from tests.web.support.node import STATIC
@@ -63,16 +61,3 @@ def test_no_file_of_the_page_names_another_host() -> None:
 
 def test_the_page_itself_states_the_policy_that_the_service_sends() -> None:
     assert f'content="{POLICY}"' in (STATIC / "index.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(("kind", "largest"), [(np.int8, 127), (np.int16, 32767)])
-def test_quantised_rows_are_off_by_half_a_step_at_most(kind: type[np.signedinteger], largest: int) -> None:
-    rng = np.random.default_rng(3)
-    factors = rng.normal(size=(40, 7)) * np.exp(rng.normal(size=(40, 1)) * 3)
-    factors[5] = 0.0
-    whole, scales = quantised(factors, kind)
-    steps = np.abs(factors).max(axis=1) / largest
-    off = np.abs(whole * scales.astype(np.float64)[:, None] - factors).max(axis=1)
-    assert (off <= 0.5001 * steps + largest * steps * 1e-7).all()
-    assert not whole[5].any()
-    assert np.abs(whole).max() == largest

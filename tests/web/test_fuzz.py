@@ -32,85 +32,56 @@ PATHS = [
 METHODS = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "CONNECT", "get", "NONSENSE"]
 
 
-class _Fuzzer:
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
+HEADERS = [
+    b"content-type: application/json", b"content-type: \xff\xfe", b"authorization: " + b"x" * 3000,
+    b"accept-encoding: gzip", b"if-none-match: \xff", b"expect: 100-continue",
+    b"connection: upgrade\r\nupgrade: websocket", b"content-length: -5", b"content-length: 99999999999999999999",
+    b"transfer-encoding: chunked", b"x: " + b"y" * 20000, b"host: \x00",
+]  # fmt: skip
+NAMES = ["history", "n", "exclude_seen", "allowed", "blocked", "unknown_items", "more"]
 
-    def request(self) -> tuple[bytes, bool]:
-        """A request, and whether the server can see its end."""
-        kinds = [self._recommend, self._recommend, self._recommend, self._any, self._any, self._raw]
-        return self._random.choice(kinds)()
 
-    def _recommend(self) -> tuple[bytes, bool]:
-        pick = self._random
-        content: dict[str, Any] = {
-            "history": [
-                {"item": f"film-{pick.randrange(40)}", "rating": pick.randrange(1, 6)}
-                for _ in range(pick.randrange(4))
-            ]
-        }
-        for _ in range(pick.randrange(3)):
-            entries = content["history"] if isinstance(content["history"], list) else []
-            place: Any = pick.choice([content, *(entry for entry in entries if isinstance(entry, dict))])
-            names = ["item", "rating", "more"] if place is not content else [
-                "history", "n", "exclude_seen", "allowed", "blocked", "unknown_items", "more",
-            ]  # fmt: skip
-            place[pick.choice(names)] = pick.choice(ODD)
-        text = json.dumps(content).encode()
-        chance = pick.random()
-        if chance < 0.1:
-            text = text[: pick.randrange(len(text))]
-        elif chance < 0.2:
-            text = b'{"history":"' + pick.randbytes(20) + b'"}'
-        elif chance < 0.25:
-            text = b"[" * pick.choice([10, 5000]) + b"1"
-        elif chance < 0.3:
-            text = b'{"history": [], "n": ' + b"9" * pick.choice([30, 5000]) + b"}"
-        return self._http("POST", "/recommend", text, [b"content-type: application/json"])
+def made(pick: random.Random) -> tuple[bytes, bool]:
+    """A request, and whether the server can see its end."""
+    kind = pick.random()
+    if kind < 0.5:
+        text = json.dumps(content_of(pick)).encode()
+        broken = [text[: len(text) // 2], b'{"history":"' + pick.randbytes(20) + b'"}', b"[" * 5000 + b"1"]
+        broken.append(b'{"history": [], "n": ' + b"9" * 5000 + b"}")
+        text = pick.choice(broken) if pick.random() < 0.3 else text
+        return written(pick, "POST", "/recommend", text, [b"content-type: application/json"])
+    if kind < 0.85:
+        body = pick.randbytes(pick.choice([0, 0, 3, 200]))
+        headers = pick.sample(HEADERS, pick.randrange(3))
+        return written(pick, pick.choice(METHODS), pick.choice(PATHS), body, headers)
+    start = pick.choice([b"", b"GET / HTTP/1.1\r\n", b"POST /recommend HTTP/1.1\r\ncontent-length: 5\r\n"])
+    return start + pick.randbytes(pick.randrange(1, 300)), False
 
-    def _any(self) -> tuple[bytes, bool]:
-        method, path = self._random.choice(METHODS), self._random.choice(PATHS)
-        body = self._random.randbytes(self._random.choice([0, 0, 3, 200]))
-        return self._http(method, path, body, self._headers())
 
-    def _raw(self) -> tuple[bytes, bool]:
-        start = self._random.choice(
-            [b"", b"GET / HTTP/1.1\r\n", b"POST /recommend HTTP/1.1\r\ncontent-length: 5\r\n"]
-        )
-        return start + self._random.randbytes(self._random.randrange(1, 300)), False
+def content_of(pick: random.Random) -> dict[str, Any]:
+    """A sensible request with up to two things in it that are not."""
+    history = [
+        {"item": f"film-{pick.randrange(40)}", "rating": pick.randrange(1, 6)}
+        for _ in range(pick.randrange(4))
+    ]
+    content: dict[str, Any] = {"history": history}
+    for _ in range(pick.randrange(3)):
+        if history and pick.random() < 0.5:
+            pick.choice(history)[pick.choice(["item", "rating", "more"])] = pick.choice(ODD)
+        else:
+            content[pick.choice(NAMES)] = pick.choice(ODD)
+    return content
 
-    def _headers(self) -> list[bytes]:
-        return self._random.sample(
-            [
-                b"content-type: application/json",
-                b"content-type: \xff\xfe",
-                b"authorization: " + b"x" * 3000,
-                b"accept-encoding: gzip",
-                b"if-none-match: \xff",
-                b"expect: 100-continue",
-                b"connection: upgrade\r\nupgrade: websocket",
-                b"content-length: -5",
-                b"content-length: 99999999999999999999",
-                b"transfer-encoding: chunked",
-                b"x: " + b"y" * 20000,
-                b"host: \x00",
-            ],
-            self._random.randrange(3),
-        )
 
-    def _http(self, method: str, path: str, body: bytes, headers: list[bytes]) -> tuple[bytes, bool]:
-        length = max(0, len(body) + self._random.choice([0, 0, 0, 0, 0, 0, 0, 0, -1, 7]))
-        lines = [
-            f"{method} {path} HTTP/1.1".encode("latin-1"),
-            b"host: localhost",
-            b"connection: close",
-            b"content-length: %d" % length,
-            *headers,
-        ]
-        plain = not any(
-            name in b"".join(headers) for name in (b"transfer-encoding", b"expect", b"content-length")
-        )
-        return b"\r\n".join([*lines, b"", body]), length <= len(body) and plain
+def written(
+    pick: random.Random, method: str, path: str, body: bytes, headers: list[bytes]
+) -> tuple[bytes, bool]:
+    length = max(0, len(body) + pick.choice([0, 0, 0, 0, 0, 0, 0, 0, -1, 7]))
+    first = f"{method} {path} HTTP/1.1".encode("latin-1")
+    lines = [first, b"host: localhost", b"connection: close", b"content-length: %d" % length, *headers]
+    said = b"".join(headers)
+    plain = not any(name in said for name in (b"transfer-encoding", b"expect", b"content-length"))
+    return b"\r\n".join([*lines, b"", body]), length <= len(body) and plain
 
 
 def _statuses(service: Running, request: bytes, complete: bool) -> list[int]:
@@ -129,10 +100,10 @@ def _statuses(service: Running, request: bytes, complete: bool) -> list[int]:
 
 def test_no_request_is_answered_with_a_fault_of_ours(tmp_path: Path) -> None:
     folder = make_model("Ridge", 40, 3).save(tmp_path / "model")
-    fuzzer, counts = _Fuzzer(SEED), collections.Counter[int]()
+    pick, counts = random.Random(SEED), collections.Counter[int]()
     with Running(folder) as service:
         for number in range(REQUESTS):
-            request, complete = fuzzer.request()
+            request, complete = made(pick)
             statuses = _statuses(service, request, complete)
             assert all(status < 500 for status in statuses), (
                 f"seed {SEED}, number {number}: {request[:500]!r}"

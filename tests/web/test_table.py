@@ -58,16 +58,6 @@ def with_rounded_weights(model: Model, kind: Any) -> Model:
     return replace(model, item_side=replace(side, weights=(share * scales[side.others]).astype(np.float32)))
 
 
-@pytest.mark.parametrize(("kind", "most"), [(np.int8, 2 / 127), (np.int16, 2 / 32767)])
-def test_a_weight_is_off_by_a_step_of_roots_at_most(kind: Any, most: float) -> None:
-    model = make_model("Table", 900)
-    side, rounded = model.weights, with_rounded_weights(model, kind).weights
-    _, scales = rounded_weights(side, kind)
-    off = np.abs(rounded.weights - side.weights) / scales[side.others]
-    share = np.abs(side.weights) / scales[side.others]
-    assert (off <= most * np.sqrt(share) + most**2 + 1e-6).all()
-
-
 def test_27000_titles_with_a_head_of_6000_load_in_less_than_4_mb(tmp_path: Path) -> None:
     model = make_model("ClickTable", 27_000, head=6000, kept=300)
     files = page_files(model, write_document(model.save(tmp_path / "model")))

@@ -28,14 +28,7 @@ _FARTHEST, _FINEST = 1e6, 1e-6
 
 
 def why_no_range(low: float, high: float) -> str | None:
-    """What is wrong with a lowest and a highest rating, if anything is.
-
-    Examples
-    --------
-    >>> why_no_range(1.0, 5.0)
-    >>> why_no_range(1.0, 1e300)
-    'the rating range 1 to 1e+300 goes beyond 1e+06, where single precision loses digits; give ratings in larger units'
-    """
+    """What is wrong with a lowest and a highest rating, if anything is."""
     named = f"the rating range {low:g} to {high:g}"
     if not -math.inf < low < high < math.inf:
         return f"{named} must be finite and rise from low to high"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +18,10 @@ from discreet.errors import RatingsInvalid
 __all__ = ["Entries", "encode_entries", "of_arrays", "of_sparse"]
 
 
-class Entries(NamedTuple):
-    """Ratings one by one, by user row and item column, in a matrix of that shape."""
-
-    users: npt.NDArray[np.int64]
-    items: npt.NDArray[np.int64]
-    values: npt.NDArray[np.float64]
-    shape: tuple[int, int]
+Entries: TypeAlias = tuple[
+    npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64], tuple[int, int]
+]
+"""Ratings one by one: user rows, item columns, values; and the shape of their matrix."""
 
 
 def of_sparse(matrix: Any, explicit: bool) -> Entries:
@@ -37,7 +34,7 @@ def of_sparse(matrix: Any, explicit: bool) -> Entries:
         raise RatingsInvalid(f"the matrix holds {stored.dtype}, not real numbers")
     kept = np.ones(stored.nnz, dtype=bool) if explicit else stored.data != 0
     users, items, values = (part[kept] for part in (stored.row, stored.col, stored.data))
-    return Entries(users.astype(np.int64), items.astype(np.int64), values.astype(np.float64), matrix.shape)
+    return users.astype(np.int64), items.astype(np.int64), values.astype(np.float64), matrix.shape
 
 
 def of_arrays(
@@ -58,7 +55,7 @@ def of_arrays(
     if columns.min(initial=0) < 0 or (n_items is not None and highest > n_items):
         raise RatingsInvalid(f"item indices must lie between 0 and {(n_items or highest) - 1}")
     users = np.repeat(np.arange(len(steps)), steps)
-    return Entries(users, columns.astype(np.int64), numbers, (len(steps), n_items or highest))
+    return users, columns.astype(np.int64), numbers, (len(steps), n_items or highest)
 
 
 def encode_entries(
@@ -80,7 +77,8 @@ def encode_entries(
             f"none of the {len(kept)} entries can be used; check the values and the rating range"
         )
     check_dropped(len(kept), left_out, rules)
-    users, items, values = users[kept], items[kept], values[kept]
+    if not kept.all():
+        users, items, values = users[kept], items[kept], values[kept]
     seen = None
     if catalogue is None:
         seen, items = np.unique(items, return_inverse=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import datetime
 import decimal
 import math
-from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -30,7 +29,7 @@ _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 def read_objects(values: list[Any], what: What) -> pl.Series:
-    """A column of ids, of numbers (ratings, weights) or of times.
+    """A column of ids, of numbers (ratings) or of times.
 
     Raises
     ------
@@ -43,13 +42,12 @@ def read_objects(values: list[Any], what: What) -> pl.Series:
             return pl.Series(values, dtype=_PLAIN[next(iter(kinds))])
         except (OverflowError, TypeError, ValueError, pl.exceptions.PolarsError):
             pass  # an integer beyond 64 bits, or a text that is none
-    read: Callable[[Any], Value] = {"id": _id, "number": _number, "time": _time}[what]
-    found = [read(value) for value in values]
+    found = [_read(value, what) for value in values]
     if kinds and all(value is None for value in found):
-        if what == "id":
-            odd = min(kind.__name__ for kind in kinds)
-            raise TypeError(f"ids must be whole numbers or text, not {odd}; convert them to text first")
-        return pl.Series(values, strict=False)
+        if what != "id":
+            return pl.Series(values, strict=False)
+        odd = min(kind.__name__ for kind in kinds)
+        raise TypeError(f"ids must be whole numbers or text, not {odd}; convert them to text first")
     if what == "id" and all(value is None or _fits(value) for value in found):
         return pl.Series(found, dtype=pl.Int64)
     if what == "number" and not any(isinstance(value, str) for value in found):
@@ -61,49 +59,37 @@ def _fits(value: Value) -> bool:
     return isinstance(value, int) and -(2**63) <= value < 2**63
 
 
-def _id(value: Any) -> Value:
-    if isinstance(value, decimal.Decimal):
-        return int(value) if value.is_finite() and value.adjusted() < _DIGITS and value % 1 == 0 else None
-    plain = _plain(value)
-    if isinstance(plain, float):
-        # As of a column of floats: beyond 2^53 it is not known which whole number was meant.
-        return int(plain) if plain.is_integer() and abs(plain) <= _WHOLE else None
-    return plain
-
-
-def _number(value: Any) -> Value:
-    plain = _plain(value)
-    try:
-        return plain if plain is None or isinstance(plain, str) else float(plain)
-    except OverflowError:
-        return math.inf
-
-
-def _plain(value: Any) -> Value:
-    if isinstance(value, bool | np.bool_):
+def _read(value: Any, what: What) -> Value:
+    """A number, a text or nothing."""
+    if isinstance(value, bool | np.bool_) or value is None:
         return None
     if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:  # half of a surrogate pair: no text that could be written
-            return None
-        return str(value)
-    if isinstance(value, int | np.integer):
+        # Half of a surrogate pair is no text that could be written.
+        return str(value) if value.encode(errors="ignore").decode() == value else None
+    if isinstance(value, np.datetime64 | datetime.date):
+        return _microseconds(value) if what == "time" else None
+    if isinstance(value, decimal.Decimal) and what == "id":
+        return int(value) if value.is_finite() and value.adjusted() < _DIGITS and value % 1 == 0 else None
+    if isinstance(value, int | np.integer) and what != "number":
         return int(value)
-    if isinstance(value, float | np.floating | decimal.Decimal):
-        return float(value)
-    return None
+    if not isinstance(value, int | np.integer | float | np.floating | decimal.Decimal):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return math.inf
+    if what == "id":  # as of a column of floats: beyond 2^53 it is not known which whole number was meant
+        return int(number) if number.is_integer() and abs(number) <= _WHOLE else None
+    return number
 
 
-def _time(value: Any) -> Value:
-    """A number or a text; of dates the microseconds since 1970 (in UTC, as which those without a zone count)."""
+def _microseconds(value: np.datetime64 | datetime.date) -> int | None:
+    """Since 1970, in UTC, as which dates without a zone count."""
     if isinstance(value, np.datetime64):
         return None if np.isnat(value) else int(value.astype("datetime64[us]").astype(np.int64))
-    if isinstance(value, datetime.date):
-        if value != value:  # pandas' NaT
-            return None
-        if not isinstance(value, datetime.datetime):
-            value = datetime.datetime(value.year, value.month, value.day)
-        aware = value if value.tzinfo is not None else value.replace(tzinfo=datetime.UTC)
-        return int((aware - _DAY_0) // _MICROSECOND)
-    return _plain(value)
+    if value != value:  # pandas' NaT
+        return None
+    if not isinstance(value, datetime.datetime):
+        value = datetime.datetime(value.year, value.month, value.day)
+    aware = value if value.tzinfo is not None else value.replace(tzinfo=datetime.UTC)
+    return int((aware - _DAY_0) // _MICROSECOND)

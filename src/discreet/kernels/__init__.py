@@ -29,7 +29,7 @@ from discreet.kernels.ranking import top_n
 from discreet.kernels.rows import solve_rows
 from discreet.kernels.solve import solve_items
 from discreet.kernels.table_scores import Table, table_scores, table_top
-from discreet.kernels.threads import beside, by_rows, get_threads, one_blas_thread, set_threads, threads
+from discreet.kernels.threads import by_rows, get_threads, one_blas_thread, set_threads, threads
 from discreet.kernels.transform import square_norms, transform_rows
 
 __all__ = [
@@ -37,7 +37,6 @@ __all__ = [
     "above_offsets",
     "add_pairs",
     "amount_sums",
-    "beside",
     "by_rows",
     "capped_distances",
     "co_moment",

@@ -14,7 +14,7 @@ from discreet.kernels.registers import HEIGHT, WIDE, lanes
 from discreet.kernels.threads import claim, share
 from discreet.types import Array, Bools, Floats, Indices
 
-__all__ = ["Panels", "panels", "top_n"]
+__all__ = ["Panels", "choosable", "no_lists", "panels", "select", "top_n"]
 
 PANEL = WIDE * lanes("float64")
 """Items whose factors are stored side by side, one tile wide."""
@@ -69,20 +69,10 @@ def top_n(
         int32 and float64, rows x n, best first, equal scores by rising index. Where fewer than `n` items remain the
         rest is -1 and NaN. An item whose score is NaN is never given. Scores of equal items are equal bit for bit.
     """
-    if (exclude_indptr is None) != (exclude_items is None):
-        raise ValueError("exclude_indptr and exclude_items go together")
     rows, (m, d) = len(coefficients), factors.shape
-    if exclude_indptr is None or exclude_items is None:
-        exclude_indptr, exclude_items = np.zeros(rows + 1, np.int64), np.zeros(0, np.int32)
-    check_rows(exclude_indptr, exclude_items, m)
-    check_shapes(
-        coefficients=(coefficients, (rows, d)),
-        offsets=(offsets, (m,)),
-        exclude_indptr=(exclude_indptr, (rows + 1,)),
-        allowed=(allowed, (m,)),
-    )
-    index = np.full((rows, n), -1, np.int32)
-    scores = np.full((rows, n), np.nan)
+    check_shapes(coefficients=(coefficients, (rows, d)), offsets=(offsets, (m,)))
+    choice = choosable(rows, m, exclude_indptr, exclude_items, allowed)
+    index, scores = no_lists(rows, n)
     if index.size and m:
         share(
             _top_n,
@@ -91,13 +81,33 @@ def top_n(
             np.ascontiguousarray(coefficients, np.float64),
             (factors if isinstance(factors, Panels) else panels(factors)).blocks,
             np.ascontiguousarray(offsets, np.float64),
-            np.ascontiguousarray(exclude_indptr, np.int64),
-            np.ascontiguousarray(exclude_items, np.int32),
-            np.ones(m, bool) if allowed is None else np.ascontiguousarray(allowed, bool),
+            *choice,
             index,
             scores,
         )
     return index, scores
+
+
+def choosable(
+    rows: int, m: int, exclude_indptr: Indices | None, exclude_items: Indices | None, allowed: Bools | None
+) -> tuple[Indices, Indices, Bools]:
+    """What each row must not be given and what any may, checked, as compiled code reads it."""
+    if (exclude_indptr is None) != (exclude_items is None):
+        raise ValueError("exclude_indptr and exclude_items go together")
+    if exclude_indptr is None or exclude_items is None:
+        exclude_indptr, exclude_items = np.zeros(rows + 1, np.int64), np.zeros(0, np.int32)
+    check_rows(exclude_indptr, exclude_items, m)
+    check_shapes(exclude_indptr=(exclude_indptr, (rows + 1,)), allowed=(allowed, (m,)))
+    return (
+        np.ascontiguousarray(exclude_indptr, np.int64),
+        np.ascontiguousarray(exclude_items, np.int32),
+        np.ones(m, bool) if allowed is None else np.ascontiguousarray(allowed, bool),
+    )
+
+
+def no_lists(rows: int, n: int) -> tuple[NDArray[np.int32], Floats]:
+    """Lists with nothing in them."""
+    return np.full((rows, n), -1, np.int32), np.full((rows, n), np.nan)
 
 
 @kernel
@@ -131,12 +141,12 @@ def _top_n(
             i = first + r
             for entry in range(exclude_indptr[i], exclude_indptr[i + 1]):
                 board[r, exclude_items[entry]] = np.nan
-            _select(board[r, :m], index[i], scores[i])
+            select(board[r, :m], index[i], scores[i])
         first = claim(counter, 1) * HEIGHT
 
 
 @kernel
-def _select(row: Any, index: Any, scores: Any) -> None:
+def select(row: Any, index: Any, scores: Any) -> None:
     """Keep the best of a row in a heap whose root is the worst kept, then sort it."""
     n, m = len(index), len(row)
     kept = j = 0

@@ -169,24 +169,9 @@ def start_row(matrix: Any, vector: Any, gram: Any, rhs: Any, ridge: Any, scale: 
 
 @kernel
 def gather(block: Any, vector: Any, start: int, stop: int, items: Any, targets: Any, features: Any) -> None:
-    """Copy the features of some entries side by side and add their share of the vector.
-
-    Two registers of columns at a time: their sums stay in registers, and neither waits for the other.
-    """
+    """Copy the features of some entries side by side and add their share of the vector."""
     step = BYTES // features.itemsize
-    paired = block.shape[1] // (2 * step) * 2 * step
-    for c in range(0, paired, 2 * step):
-        one, two = load(vector, 0, c), load(vector, 0, c + step)
-        for entry in range(start, stop):
-            left, right = load(features, items[entry], c), load(features, items[entry], c + step)
-            store(block, entry - start, c, left)
-            store(block, entry - start, c + step, right)
-            pull = splat(targets[entry])
-            one = one + pull * left
-            two = two + pull * right
-        store(vector, 0, c, one)
-        store(vector, 0, c + step, two)
-    for c in range(paired, block.shape[1], step):
+    for c in range(0, block.shape[1], step):
         one = load(vector, 0, c)
         for entry in range(start, stop):
             left = load(features, items[entry], c)

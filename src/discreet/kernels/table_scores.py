@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.kernels.checks import check_index, check_rows, check_shapes
 from discreet.kernels.compile import kernel
-from discreet.kernels.ranking import _select
+from discreet.kernels.ranking import choosable, no_lists, select
 from discreet.kernels.threads import claim, share
 from discreet.types import Array, Bools, Floats, Indices, Ints, Singles
 
@@ -58,32 +58,18 @@ def table_top(
     n, exclude_indptr, exclude_items, allowed
         As in `discreet.kernels.ranking.top_n`, and so is what comes back.
     """
-    indptr, items, values = histories
-    rows, m = len(indptr) - 1, len(offsets)
-    if (exclude_indptr is None) != (exclude_items is None):
-        raise ValueError("exclude_indptr and exclude_items go together")
-    if exclude_indptr is None or exclude_items is None:
-        exclude_indptr, exclude_items = np.zeros(rows + 1, np.int64), np.zeros(0, np.int32)
-    _check(histories, table, m)
-    check_rows(exclude_indptr, exclude_items, m)
-    check_shapes(exclude_indptr=(exclude_indptr, (rows + 1,)), allowed=(allowed, (m,)))
-    index = np.full((rows, n), -1, np.int32)
-    scores = np.full((rows, n), np.nan)
+    rows, m = len(histories[0]) - 1, len(offsets)
+    history = _checked(histories, table, m)
+    choice = choosable(rows, m, exclude_indptr, exclude_items, allowed)
+    index, scores = no_lists(rows, n)
     if index.size and m:
         share(
             _table_top,
             rows,
-            float(rows) * m + float(len(items)) * len(table.others) / max(m, 1),
-            np.ascontiguousarray(indptr, np.int64),
-            np.ascontiguousarray(items, np.int32),
-            np.ascontiguousarray(values, np.float64),
-            table.starts,
-            table.others,
-            table.weights,
+            float(rows) * m + float(len(histories[1])) * len(table.others) / max(m, 1),
+            *history,
             np.ascontiguousarray(offsets, np.float64),
-            np.ascontiguousarray(exclude_indptr, np.int64),
-            np.ascontiguousarray(exclude_items, np.int32),
-            np.ones(m, bool) if allowed is None else np.ascontiguousarray(allowed, bool),
+            *choice,
             index,
             scores,
         )
@@ -98,17 +84,12 @@ def table_scores(
     items: Indices,
 ) -> Floats:
     """The same sums for single pairs of a history and an item; the pairs of a history stand together."""
-    _check(histories, table, len(offsets))
+    history = _checked(histories, table, len(offsets))
     check_index(users, len(histories[0]) - 1)
     check_index(items, len(offsets))
     out = np.empty(len(items))
     _table_scores(
-        np.ascontiguousarray(histories[0], np.int64),
-        np.ascontiguousarray(histories[1], np.int32),
-        np.ascontiguousarray(histories[2], np.float64),
-        table.starts,
-        table.others,
-        table.weights,
+        *history,
         np.ascontiguousarray(offsets, np.float64),
         np.ascontiguousarray(users, np.int64),
         np.ascontiguousarray(items, np.int64),
@@ -117,10 +98,14 @@ def table_scores(
     return out
 
 
-def _check(histories: tuple[Indices, Indices, Array], table: Table, m: int) -> None:
+def _checked(histories: tuple[Indices, Indices, Array], table: Table, m: int) -> tuple[Any, ...]:
+    """Histories and table as compiled code reads them."""
     indptr, items, values = histories
     check_rows(indptr, items, m)
     check_shapes(values=(values, items.shape), starts=(table.starts, (m + 1,)))
+    kinds = (indptr, np.int64), (items, np.int32), (values, np.float64)
+    rows = (np.ascontiguousarray(array, kind) for array, kind in kinds)
+    return *rows, table.starts, table.others, table.weights
 
 
 @kernel
@@ -160,7 +145,7 @@ def _table_top(
             _add_rows(row, user, indptr, items, values, starts, others, weights)
             for entry in range(exclude_indptr[user], exclude_indptr[user + 1]):
                 row[exclude_items[entry]] = np.nan
-            _select(row, index[user], scores[user])
+            select(row, index[user], scores[user])
         first = claim(counter, grain)
 
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar, copy_context
-from functools import cache, partial
+from contextvars import ContextVar
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -25,7 +25,7 @@ from numba import types
 from numba.extending import intrinsic
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["beside", "by_rows", "claim", "get_threads", "one_blas_thread", "set_threads", "share", "threads"]
+__all__ = ["by_rows", "claim", "get_threads", "one_blas_thread", "set_threads", "share", "threads"]
 
 SMALL_WORK = 500_000
 """Multiplications for which it is worth to wake one more thread."""
@@ -95,49 +95,22 @@ def by_rows(work: Callable[[slice], object], rows: int, least: int = 2048) -> No
     _together(part, parts - 1)
 
 
-@contextmanager
-def beside(work: Callable[[], object]) -> Iterator[None]:
-    """Run ``work`` in a helper while the ``with`` block runs: for what another thread will want ready, in a cache.
-
-    Nothing is promised but that it is not running any more after the block: without a thread to spare it is left out.
-    """
-    if get_threads() == 1:
-        yield
-        return
-    helper = _help(partial(copy_context().run, work))
-    helping = [] if helper is None else [helper]
-    try:
-        yield
-    finally:
-        _end(helping)
-    for helper in helping:
-        if not helper.cancelled():
-            helper.result()
-
-
 def _together(work: Callable[[], object], others: int) -> None:
     """Do it here, and in as many helpers as come before it is over."""
-    helping = [helper for _ in range(others) if (helper := _help(work)) is not None]
+    helping = []
+    try:
+        for _ in range(others):
+            helping.append(_pool().submit(work))
+    except RuntimeError:  # the interpreter shuts down, or no more threads are to be had
+        pass
     try:
         work()
     finally:
-        _end(helping)
-    for helper in helping:
-        if not helper.cancelled():
-            helper.result()
-
-
-def _help(work: Callable[[], object]) -> Future[object] | None:
-    """Ask a helper to do it too; none comes where the interpreter shuts down or no more threads are to be had."""
-    try:
-        return _pool().submit(work)
-    except RuntimeError:
-        return None
-
-
-def _end(helping: list[Future[object]]) -> None:
-    """From now on nobody begins; wait for those who have."""
-    wait([helper for helper in helping if not helper.cancel()])
+        # From now on nobody begins; those who have are waited for.
+        begun = [helper for helper in helping if not helper.cancel()]
+        wait(begun)
+    for helper in begun:
+        helper.result()
 
 
 @cache

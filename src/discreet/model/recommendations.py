@@ -113,6 +113,10 @@ class Recommendations(Sequence[Recommendation]):
         lines.extend(f"     ({note})" for note in self.notes)
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        first = [*map(str, self.items[:5]), *["..."] * (len(self) > 5)]
+        return f"Recommendations({len(self)} of {self.requested}: {', '.join(first)})"
+
     def _repr_html_(self) -> str:
         """As a notebook shows it."""
         said = "".join(f"<p>{escape(note)}</p>" for note in self.notes)

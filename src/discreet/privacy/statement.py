@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import math
 import secrets
 from collections.abc import Iterable
@@ -352,6 +353,16 @@ class Statement(BaseModel):
         from discreet.statements.lines import lines
 
         return "\n".join(lines(self))
+
+    def __repr__(self) -> str:
+        if not self.private:
+            return f"Statement(not private: {self.reason})"
+        said = "nothing" if self.epsilon is None else f"epsilon {self.epsilon:.4g}, delta {self.delta:.4g}"
+        return f"Statement({self.model}, {said}, {len(self.releases)} releases)"
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it."""
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:

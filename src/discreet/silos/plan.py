@@ -3,7 +3,7 @@
 A synthetic market is dealt out to silos of given sizes. Every way to train (alone, alone with privacy, together) makes
 a model of it, and all models are judged by the same newcomers, who are in no silo: they show most of their ratings, and
 the rest is predicted or looked for. What silos train together is bit for bit what central training makes of the same
-noise, so it is trained centrally here, with the noise of all silos (:mod:`discreet.privacy.gaussian.rehearsal`).
+noise, so it is trained centrally here, with the noise of all silos (:mod:`discreet.privacy.gaussian.shares`).
 
 The market is one kind of market, and its silos have users of one kind. Where silos differ, or data are easier or harder
 than this, the numbers move; which of the ways is better moves less.
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -29,9 +29,9 @@ from discreet.methods.ease.estimator import EASE
 from discreet.methods.registry import default_method
 from discreet.model import Model
 from discreet.privacy.budget import Budget
-from discreet.privacy.gaussian.rehearsal import RehearsalNoise
+from discreet.privacy.gaussian.shares import RehearsalNoise
 
-__all__ = ["AT", "Federation", "Row", "default_honest", "measure_of", "plan"]
+__all__ = ["AT", "NEWCOMERS", "Federation", "Row", "default_honest", "gains", "measure_of", "plan"]
 
 AT = 20
 """Length of the lists, where the goal is to rank."""
@@ -89,8 +89,7 @@ class Federation:
             yield count, honest
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One way to train, and how good it was for newcomers.
 
     ``score`` is the mean over draws, ``None`` where the budget is too small for so few users; ``honest`` is ``None``
@@ -151,6 +150,25 @@ def plan(
             progress(stage, done, len(tasks))
         rows.append(train())
     return rows
+
+
+def gains(federation: Federation, rows: list[Row]) -> list[dict[str, Any]]:
+    """What each size of silo gains over its own model, in per cent of that; above 0 is better."""
+    scores = {row[:-1]: row.score for row in rows}
+    everybody = len(federation.sizes), sum(federation.sizes), federation.agreed
+    together = scores["together", True, *everybody]
+    found: list[dict[str, Any]] = []
+    for size in sorted(set(federation.sizes)):
+        gain: dict[str, Any] = {"users": size}
+        for name, private in (("alone", False), ("alone_private", True)):
+            own = scores["alone", private, 1, size, None]
+            if own is None or together is None:
+                gain[f"gain_over_{name}"] = None
+            else:
+                better = own - together if federation.goal == "rate" else together - own
+                gain[f"gain_over_{name}"] = round(100.0 * better / own, 2)
+        found.append(gain)
+    return found
 
 
 class _Rehearsal:

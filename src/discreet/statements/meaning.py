@@ -1,7 +1,7 @@
 """What a promise means: the best attacker's success, as numbers.
 
 An attacker tells two neighbouring data sets apart from everything that was released, knowing all other users. The
-proof note is ``privacy/proofs/trade_off.md``.
+proof note is ``proofs/trade_off.md``.
 """
 
 from __future__ import annotations

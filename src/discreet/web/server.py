@@ -37,6 +37,7 @@ __all__ = [
     "ServerSettings",
     "explain",
     "presents",
+    "quiet",
     "read_token",
     "refusal",
     "run_server",
@@ -258,17 +259,9 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-def run_server(
-    settings: ServerSettings,
-    app: ASGIApp,
-    ready: Callable[[str], None],
-    check: Callable[[], None] = lambda: None,
-) -> None:
-    """Serve until told to stop; no request is written to a log.
-
-    ``check`` may refuse before anything is bound; ``ready`` is called with the address when it is.
-    """
-    config = uvicorn.Config(
+def quiet(app: ASGIApp) -> uvicorn.Config:
+    """How all servers here run: within bounds, and no request is written to a log."""
+    return uvicorn.Config(
         app,
         ws="none",
         lifespan="on",
@@ -283,11 +276,23 @@ def run_server(
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=10,
     )
+
+
+def run_server(
+    settings: ServerSettings,
+    app: ASGIApp,
+    ready: Callable[[str], None],
+    check: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve until told to stop.
+
+    ``check`` may refuse before anything is bound; ``ready`` is called with the address when it is.
+    """
     check()
     listener = _listen(settings)
     host, port = listener.getsockname()[:2]
     ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
-    uvicorn.Server(config).run(sockets=[listener])
+    uvicorn.Server(quiet(app)).run(sockets=[listener])
 
 
 def _listen(settings: ServerSettings) -> socket.socket:

@@ -8,9 +8,9 @@ from typing import Any
 from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
-from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
-from discreet.silos.shared.prototype_agreement import PrototypeAgreement
-from discreet.silos.silo.prototype_silo import PrototypeSilo
+from discreet.silos.server.prototypes import PrototypeCoordinator
+from discreet.silos.shared.prototypes import PrototypeAgreement
+from discreet.silos.silo.prototypes import PrototypeSilo
 from tests.methods.prototypes.worlds import ITEMS, RANGE, ratings, silo
 from tests.silos.worlds import names, noise_key
 
@@ -60,7 +60,8 @@ class Run:
 
     def send(self, *silos: str) -> None:
         for name in silos:
-            assert name not in self.coordinator.receive(name, self.silos[name].answer(b""))["waiting_for"]
+            self.coordinator.receive(name, self.silos[name].answer(b""))
+            assert name not in self.coordinator.status()["waiting_for"]
 
     def close(self) -> None:
         self.coordinator.close()
@@ -68,7 +69,6 @@ class Run:
             party.close()
 
 
-def dump(party: PrototypeCoordinator | PrototypeSilo) -> dict[str, list[tuple[Any, ...]]]:
+def dump(party: PrototypeCoordinator | PrototypeSilo) -> list[tuple[Any, ...]]:
     """Everything in a party's store."""
-    tables = [name for (name,) in party._store.rows("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    return {name: party._store.rows(f"SELECT * FROM {name}") for name in tables}
+    return party._store.rows("SELECT * FROM entries ORDER BY number")

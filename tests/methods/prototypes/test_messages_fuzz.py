@@ -16,8 +16,8 @@ from discreet.catalogue import RatingScale
 from discreet.errors import Refused
 from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.silos.shared.agreements import open_model
-from discreet.silos.shared.model_message import encode_model
-from discreet.silos.shared.prototype_messages import decode_prototypes, encode_prototypes, largest
+from discreet.silos.shared.outcome import encode_model
+from discreet.silos.shared.prototypes import decode_prototypes, encode_prototypes
 from tests.methods.prototypes.runs import CATALOGUE, Run, agree, dump
 from tests.silos.test_messages_fuzz import MANGLES
 from tests.sizes import sized
@@ -100,7 +100,7 @@ def test_the_coordinator_takes_nothing_it_does_not_await(run: Run) -> None:
     messages = {name: silo.answer() for name, silo in run.silos.items()}
     opened = {name: decode_prototypes(message, run.agreement)[1] for name, message in messages.items()}
     elsewhere = [encode_prototypes(agree(), "silo-02", opened["silo-02"]) for _ in range(5)]
-    oversized = bytes(largest(run.agreement) + 1)
+    oversized = bytes(run.agreement.most_bytes + 1)
     before, status = dump(run.coordinator), run.coordinator.status()
     refused = 0
     for number in range(COUNT // 2):
@@ -136,8 +136,8 @@ def test_the_coordinator_takes_nothing_it_does_not_await(run: Run) -> None:
     assert refused > COUNT // 2 * 0.9
     assert dump(run.coordinator) == before
     assert run.coordinator.status() == status
-    taken = run.coordinator.receive("silo-02", messages["silo-02"])
-    assert taken["state"] == "finished", "none the worse for it"
+    run.coordinator.receive("silo-02", messages["silo-02"])
+    assert run.coordinator.finished, "none the worse for it"
 
 
 def test_the_reason_is_named(run: Run) -> None:
@@ -145,7 +145,7 @@ def test_the_reason_is_named(run: Run) -> None:
     elsewhere = encode_prototypes(agree(), "silo-02", decode_prototypes(message, run.agreement)[1])
     for sender, body, words in (
         ("silo-02", elsewhere, "another run"),
-        ("silo-02", message + bytes(largest(run.agreement)), "larger than any"),
+        ("silo-02", message + bytes(run.agreement.most_bytes), "larger than any"),
         ("silo-01", message, "in the name of silo-02"),
         ("silo-02", message[:-1], "damaged"),
     ):
@@ -169,5 +169,5 @@ def test_a_model_that_is_none_is_refused(run: Run) -> None:
         assert np.isfinite(model.item_side.factors).all()
         assert model.statement.epsilon == 20.0 or not model.statement.private
     with pytest.raises(Refused, match="larger"):
-        open_model(bytes(largest(run.agreement) + 1), run.agreement, CATALOGUE, own)
+        open_model(bytes(run.agreement.most_bytes + 1), run.agreement, CATALOGUE, own)
     assert dump(run.silos["silo-00"]) == before

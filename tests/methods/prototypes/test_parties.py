@@ -25,9 +25,8 @@ from discreet.privacy.statement import Statement
 from discreet.privacy.statement_parts import Release
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.agreements import load_agreement, open_model
-from discreet.silos.shared.model_message import encode_model
-from discreet.silos.shared.prototype_agreement import PrototypeAgreement
-from discreet.silos.shared.prototype_messages import decode_prototypes
+from discreet.silos.shared.outcome import encode_model
+from discreet.silos.shared.prototypes import PrototypeAgreement, decode_prototypes
 from discreet.types import Floats
 from reproduction.silos.worlds import evaluate_percentile_rank
 from tests.methods.prototypes.runs import CATALOGUE, SETTINGS, Run, agree, dump, part

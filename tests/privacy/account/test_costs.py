@@ -68,13 +68,6 @@ def test_a_pure_mechanism_is_nowhere_easier_to_tell_apart_than_its_gaussian(epsi
     assert ndtr(-ndtri(corner) - mu * (1.0 - 1e-6)) > corner
 
 
-def test_pure_runs_alone_add_up_and_need_no_delta() -> None:
-    cost = Cost.together([Cost(pure=(0.5,)), Cost(pure=(0.25,))])
-    assert cost.epsilon(0.0) == 0.75
-    assert cost.epsilon(1e-6) == 0.75
-    assert Cost(pure=(0.01,) * 400).epsilon(1e-6) < 2.0  # as Gaussians; added up they would be 4
-
-
 def test_what_is_taken_from_delta_adds_up_and_leaves_less_for_the_noise() -> None:
     cost = Cost.together([Cost(mu=0.2, delta=1e-7)] * 4)
     assert cost.delta == pytest.approx(4e-7)
@@ -145,8 +138,3 @@ def test_a_cap_has_room_for_exactly_the_budget_that_it_is(epsilon: float, delta:
     assert not Cost(mu=cap.mu * (1.0 + 1e-6)).within(cap)
     assert not Cost.together([Cost(mu=cap.mu), Cost(mu=cap.mu / 100)]).within(cap)
     assert delta_from(Cost(mu=cap.mu).mu, cap.epsilon) <= cap.delta
-
-
-def test_nothing_costs_nothing() -> None:
-    assert Cost().epsilon(0.0) == 0.0
-    assert Cost.together([]).within(Budget(1e-6, 1e-12))

@@ -297,17 +297,6 @@ def test_statements_say_what_earlier_runs_cost(ledger: LedgerFile, method: discr
     assert method.fit(ratings, budget, rng=0).statement_.earlier is None
 
 
-def test_a_head_of_a_model_finds_a_ledger_that_forgot_it(ledger: LedgerFile) -> None:
-    ledger.set_cap(Budget(8.0, 1e-6))
-    before = ledger.path.read_bytes()
-    statement = discreet.GlobalMean().fit(market(1_200, 40, 12_000, rng=0), BUDGET, ledger=ledger).statement_
-    assert statement.earlier is not None
-    ledger.verify(statement.earlier.head)
-    ledger.path.write_bytes(before)
-    with pytest.raises(LedgerInvalid, match="set back"):
-        ledger.verify(statement.earlier.head)
-
-
 def test_discovery_reserves_and_charges_its_part_of_delta(ledger: LedgerFile) -> None:
     whole = market(2_000, 40, 20_000, rng=0)
     assert whole.catalogue is not None
@@ -363,21 +352,6 @@ def test_a_search_is_one_charge_and_nothing_tells_how_many_trials_there_were(
     assert (first.state, len(first.charges), first.cost) == ("ended", 1, second.cost)
     assert first.epsilon == pytest.approx(8.0)
     assert 8.0 < ledger.account().epsilon(1e-5) < 16.0
-
-
-def test_a_search_that_the_cap_has_no_room_for_tries_nothing(
-    ledger: LedgerFile, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ledger.set_cap(Budget(7.0, 1e-5))
-    monkeypatch.setattr(tuning._Trial, "run", lambda self, drawn: pytest.fail("a trial was run"))
-    with pytest.raises(BudgetExceeded):
-        tune(
-            discreet.PrivateSVD,
-            {"rank": [1, 2]},
-            market(600, 30, 5_000, rng=0),
-            Budget(8.0, 1e-5),
-            ledger=ledger,
-        )
 
 
 def test_noise_of_ones_own_is_refused_under_a_ledger(ledger: LedgerFile) -> None:

@@ -34,8 +34,8 @@ from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.agreements import load_agreement
 from discreet.silos.shared.masks import public_key
+from discreet.silos.silo.ledger import begin_run
 from discreet.silos.silo.silo import Silo
-from discreet.silos.silo.silo_ledger import begin_run
 from tests.silos.transport.zygote import Columns, wait
 
 BUDGET = Budget(2.0, 1e-5)

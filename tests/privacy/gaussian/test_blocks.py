@@ -12,7 +12,6 @@ from discreet import kernels
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.privacy.gaussian.blocks import Block, Pattern, UserVector
 from discreet.privacy.gaussian.item_blocks import ItemMatrix, ItemVector, ItemWeight, UserMatrix
-from discreet.privacy.gaussian.noise import Noise
 from tests.kernels import reference
 from tests.privacy.checks.gate import check_repeated_pairs_are_refused
 from tests.privacy.checks.samples import mute, one_of_each
@@ -34,19 +33,6 @@ def test_row_pointers_that_do_not_cover_the_pairs_are_refused(indptr: list[int])
     """Compiled sums would otherwise read memory that no energy was computed from."""
     with pytest.raises(RatingsInvalid, match="row pointers"):
         Pattern(np.array(indptr, np.int64), np.array([0, 1, 2]), 6)
-
-
-def test_row_pointers_without_pairs_are_checked_too() -> None:
-    with pytest.raises(RatingsInvalid, match="row pointers"):
-        Pattern(np.array([0, 5]), np.empty(0, np.int32), 6)
-    assert Pattern(np.array([0, 0, 0]), np.empty(0, np.int32), 6).n_users == 2
-    assert Pattern(np.array([0]), np.empty(0, np.int32), 6).n_users == 0
-
-
-def test_a_users_last_item_may_exceed_the_next_users_first() -> None:
-    pattern = Pattern(np.array([0, 2, 2, 3, 5, 5]), np.array([1, 5, 0, 0, 1]), 6)
-    assert pattern.counts.tolist() == [2, 0, 1, 2, 0]
-    assert pattern.user_sums(np.arange(5.0)).tolist() == [1, 0, 2, 7, 0]
 
 
 def _contribution(block: Block, user: int) -> Floats:
@@ -191,11 +177,3 @@ def test_arrays_that_do_not_fit_the_pattern_are_refused(kind: int, changes: dict
 def test_item_weights_must_be_positive(kind: int, wrong: float) -> None:
     with pytest.raises(SettingsInvalid, match="item weights"):
         replace(one_of_each()[kind], item_weights=np.array([1.0, 1.0, wrong, 1.0, 1.0, 1.0]))
-
-
-def test_smallest_noise_is_that_of_the_quietest_entry() -> None:
-    """Item weight 4 is the largest; beside the diagonal of a matrix there is less noise than on it."""
-    root = np.sqrt(0.5)
-    for block, share in zip(one_of_each(), (0.25, 0.25 * root, 0.25, root, 1.0), strict=True):
-        assert block.sigmas(0.1).min() == pytest.approx(block.unit / 0.1 * share)
-        assert block.noise(Noise(), 0.1).shape == block.total().shape

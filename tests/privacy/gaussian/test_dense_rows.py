@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from discreet import kernels
 from discreet.errors import RatingsInvalid
-from discreet.privacy.gaussian import dense_rows
-from discreet.privacy.gaussian import gate as gate_module
-from discreet.privacy.gaussian.clipped import CoMoments
-from discreet.privacy.gaussian.dense_rows import DenseMoments, DenseRows
-from discreet.privacy.gaussian.gate import Gate
-from discreet.privacy.gaussian.mechanism import release
-from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.dense_rows import DenseRows
 from discreet.privacy.gaussian.pattern import Pattern
-from discreet.privacy.ledger import Ledger
-from tests.privacy.worlds import BUDGET, MU, Floats, Scales, distance, exact_release
+from tests.privacy.worlds import Floats, distance, exact_release
 
 M, RANK = 15, 3
 
@@ -123,93 +114,6 @@ def test_rows_are_those_of_the_definition() -> None:
     squares = (whole**2).sum(axis=1)
     assert np.array_equal(rows.energies(), (squares / 2.0**28) ** 2)
     assert squares.max() <= 2**28
-
-
-@pytest.mark.parametrize("entries", [1, 7 * M, 64 * M, 10**6])
-def test_nothing_depends_on_blocks_threads_or_the_order_of_users(
-    entries: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = crowd(300)
-    total, energies = rows.total(), rows.energies()
-    monkeypatch.setattr(dense_rows, "_ENTRIES", entries)
-    for threads in (1, 2):
-        with kernels.threads(threads):
-            assert np.array_equal(rows.total(), total)
-            assert np.array_equal(rows.energies(), energies)
-    order = np.random.default_rng(2).permutation(300)
-    parts = [np.arange(*rows.pattern.indptr[user : user + 2]) for user in order]
-    moved = DenseRows(
-        "rows",
-        Pattern(
-            np.concatenate([[0], np.cumsum([len(part) for part in parts])]),
-            rows.pattern.items[np.concatenate(parts)],
-            M,
-        ),
-        rows.values[np.concatenate(parts)],
-        rows.weights[order],
-        rows.directions,
-    )
-    assert np.array_equal(moved.total(), total)
-    assert np.array_equal(moved.energies(), energies[order])
-    assert np.array_equal(moved.rows(17, 40), rows.rows(0, 300)[order[17:40]])
-
-
-def test_without_a_dense_part_it_is_the_sparse_release() -> None:
-    rows = crowd(200)
-    bare = np.zeros((200, 0)), np.zeros((M, 0))
-    released = []
-    for mechanism, weights in ((DenseMoments(bare[1]), (bare[0],)), (CoMoments(M), ())):
-        gate = Gate(Ledger(BUDGET), Noise.fixed_key_not_private("same"))
-        private = (rows.pattern, rows.values * 10.0, *weights)
-        released.append(release(gate, "r", mechanism, *private, mu=0.1).matrix)
-    np.testing.assert_allclose(*released, atol=200 * 2.0**-13)
-
-
-def test_the_release_is_right_but_for_noise_and_grid() -> None:
-    rows = crowd()
-    gate = Gate(Ledger(BUDGET))
-    mechanism = DenseMoments(rows.directions)
-    moment = release(gate, "r", mechanism, rows.pattern, rows.values, rows.weights, mu=0.1).matrix
-    wanted = by_hand(rows) / 2.0**14
-    assert 0.5 / 0.1 < (moment - wanted.T @ wanted).std() < 1.0 / 0.1
-    assert np.array_equal(moment, moment.T)
-    assert [charge.mu for charge in gate.ledger.charges] == [0.1]
-
-
-def test_the_gate_silences_who_is_too_loud_and_nobody_else() -> None:
-    """A clip that fails must not get past the gate, which measures the very integers."""
-    rows = crowd(50)
-    loud = replace(rows, weights=np.where(np.arange(50)[:, None] == 9, 2.0, 0.1 * rows.weights))
-    with (
-        mock.patch.object(dense_rows, "clip_rows", lambda dense: np.clip(dense, -1.99, 1.99)),
-        mock.patch.object(gate_module, "_RESOLUTION", 2.0**200),
-    ):
-        assert (loud.energies() > 1.0).nonzero()[0].tolist() == [9]
-        released = Gate(Ledger(BUDGET), Scales()).release("r", [loud], mu=MU)["rows"]
-        rest = loud.without(np.arange(50) == 9)
-        assert np.array_equal(released, rest.total())
-    assert not rest.energies()[9]
-    both = rest.without(np.arange(50) == 4)
-    assert (both.energies() == 0.0).nonzero()[0].tolist() == [4, 9]
-
-
-def test_noise_and_bounds_are_those_of_a_symmetric_matrix() -> None:
-    rows = crowd(10)
-    noise = np.stack([rows.noise(Noise(), 0.01) for _ in range(200)])
-    assert np.array_equal(noise, noise.transpose(0, 2, 1))
-    off = noise[:, ~np.eye(M, dtype=bool)]
-    assert off.std() == pytest.approx(rows.sigmas(0.01).min(), rel=0.05)
-    assert noise[:, np.arange(M), np.arange(M)].std() == pytest.approx(rows.unit / 0.01, rel=0.1)
-
-
-def test_nobody_sums_to_zero() -> None:
-    empty = DenseRows("rows", Pattern(np.zeros(1, np.int64), np.zeros(0, np.int32), M), np.zeros(0), *bare(0))
-    assert not empty.total().any()
-    assert empty.energies().shape == (0,)
-
-
-def bare(n: int) -> tuple[Floats, Floats]:
-    return np.zeros((n, 2)), np.zeros((M, 2))
 
 
 @pytest.mark.parametrize("wrong", ["values", "weights", "directions"])

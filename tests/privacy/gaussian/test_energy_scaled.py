@@ -21,7 +21,7 @@ from tests.privacy.checks.neighbours import (
     check_ordinary_neighbours,
     worlds,
 )
-from tests.privacy.worlds import exact_release, hostile_world, ordinary_world
+from tests.privacy.worlds import hostile_world, ordinary_world
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -60,29 +60,6 @@ def test_truncation_goes_toward_zero_in_every_number() -> None:
         assert np.array_equal(turned.targets, -vector.targets)
 
 
-def test_integers_use_their_range_and_stay_in_it() -> None:
-    """A user with one item and little else fills the bits of the grid; nobody wraps around."""
-    pattern = Pattern(np.array([0, 1]), np.array([0]), 2)
-    mechanism = EnergyScaledSums(np.array([1.0, 50.0]), Units(1e6, 1e6), 1)
-    blocks = mechanism.blocks(pattern, np.ones((1, 1)), np.array([1.0]), np.zeros(1), np.ones(1))
-    assert blocks[0].features.tolist() == [[2**14]]
-    assert blocks[0].targets.tolist() == [2**15 - 2]
-    assert blocks[0].energies()[0] == pytest.approx(1.0, abs=1e-3)
-
-
-def test_users_without_ratings_contribute_nothing() -> None:
-    world = next(iter(worlds(hostile_world, 1, seed=9)))
-    for block in world.take([2]).blocks():
-        assert not block.total().any()
-
-
-def test_no_users_at_all_release_noise() -> None:
-    """The neighbour of one user is nobody; it must look like any other data set."""
-    world = next(iter(worlds(ordinary_world, 1, seed=10)))
-    released, _ = exact_release(world.take([]).blocks())
-    assert all(not part.any() for part in released)
-
-
 def test_noisy_sums_read_back_in_real_units() -> None:
     """With mu large (little noise) the reading is the weighted sums of the definition."""
     rng = np.random.default_rng(11)
@@ -90,13 +67,13 @@ def test_noisy_sums_read_back_in_real_units() -> None:
     pattern = Pattern(np.arange(n + 1) * m, np.tile(np.arange(m), n), m)
     features, residuals = rng.standard_normal((n, d)), rng.standard_normal(n * m)
     companions, weights = np.abs(rng.standard_normal(n)), np.array([0.5, 1.0, 1.0, 2.0, 1.5])
-    units = Units(3.0, 7.0, 11.0)
+    units = Units(3.0, 7.0)
     gate, mechanism = Gate(Ledger(Budget(500.0, 1e-6))), EnergyScaledSums(weights, units, d)
     read = release(gate, "r", mechanism, pattern, features, residuals, companions, pattern.counts, mu=20.0)
     grid = residuals.reshape(n, m)
     squares = (features**2).sum(1)
     energy = squares * ((weights * grid) ** 2).sum(1) + (weights**2).sum() / 9.0
-    energy += (m * (squares + companions**2) / 7.0) ** 2 + squares**2 * (weights**2).sum() / 121.0
+    energy += (m * (squares + companions**2) / 7.0) ** 2
     omega = 1.0 / np.sqrt(energy)
     extended = np.column_stack([features, companions])
     tolerance = 8.0 / 20.0
@@ -104,10 +81,6 @@ def test_noisy_sums_read_back_in_real_units() -> None:
     assert np.abs(read.weight - omega.sum()).max() < tolerance * units.weight
     assert (
         np.abs(read.moment - np.einsum("n,na,nb->ab", omega * m, extended, extended)).max() < tolerance * 7.0
-    )
-    assert read.curvature is not None
-    assert (
-        np.abs(read.curvature - np.einsum("n,na,nb->ab", omega, features, features)).max() < tolerance * 22.0
     )
     assert read.gradient_sigma == pytest.approx(1.0 / (20.0 * weights))
     assert read.weight_sigma == pytest.approx(3.0 / (20.0 * weights))

@@ -86,6 +86,18 @@ def test_some_users_at_a_time_give_the_same_totals(name: str, monkeypatch: pytes
 
 
 @every_case
+def test_silenced_users_count_for_nothing_and_others_stay(name: str) -> None:
+    case, users = CASES[name], hostile_users(2)
+    loud = np.arange(len(users)) % 5 == 1
+    others = case.blocks(users.take(np.flatnonzero(~loud).tolist()))
+    for block, rest in zip(case.blocks(users), others, strict=True):
+        silenced = block.without(loud)
+        assert np.array_equal(silenced.total(), rest.total())
+        assert not silenced.energies()[loud].any()
+        assert np.array_equal(silenced.energies()[~loud], rest.energies())
+
+
+@every_case
 def test_nobody_hands_in_more_than_exactness_allows_for(name: str) -> None:
     """Double precision adds up those of MOST_USERS, and 64 bits those of 2^32; of wide ones those of 2^30."""
     case = CASES[name]

@@ -31,12 +31,6 @@ def drawn(words: list[int]) -> float:
     return float(np.random.Generator(source).standard_normal())
 
 
-def tail(u: int, v: int) -> float:
-    """The number that lies in the tail by these two uniform numbers, in units of 2^-53."""
-    base = (0x000FFFFFFFFFFFFF << 9) | 0  # the widest point of strip 0, which is beyond r
-    return abs(drawn([base, u << 11, v << 11]))
-
-
 def error(z: mpmath.mpf) -> mpmath.mpf:
     """Weight of one point of the tail relative to the step it lies in."""
     return mpmath.exp(R * (z - R)) * mpmath.mpf(2) ** -53 / (R * STEP)
@@ -57,32 +51,6 @@ def test_spacing_of_the_strips() -> None:
     assert stated - 0.01 < max(widths.values()) <= stated
     assert max(widths.values()) / (2.0**52 * float(STEP)) == pytest.approx(2.9e-11, rel=0.03)
     assert float(1 / STEP) / 2.0 == gate._RESOLUTION
-
-
-def test_the_tail_is_what_the_note_says() -> None:
-    for u, v in ((0, (1 << 53) - 1), (1 << 52, (1 << 53) - 1), ((1 << 53) - 10_000_000, (1 << 53) - 1)):
-        expected = R - mpmath.log(1 - mpmath.mpf(u) / 2**53) / R
-        assert tail(u, v) == pytest.approx(float(expected), rel=1e-12)
-    farthest = R + mpmath.sqrt(2 * 53 * mpmath.log(2))
-    assert f"nothing comes out beyond {float(farthest):.2f} sigma" in " ".join(NOTE.split())
-    # The last points that come out, and the first that does not.
-    last = int((1 - mpmath.exp(-R * (farthest - R))) * 2**53) - 1
-    assert farthest - tail(last, (1 << 53) - 1) < 0.01
-    assert tail(last + 100, (1 << 53) - 1) == pytest.approx(float(R), rel=1e-12)
-
-
-def test_figures_of_the_tail() -> None:
-    rows = re.findall(r"^\| ([\de-]+)[^|]*\| ([\d.]+) sigma \| (\S+) \| (\S+) \|$", NOTE, re.MULTILINE)
-    assert [float(row[0]) for row in rows] == [1e-6, 1e-3, 1.0]
-    for level, place, chance, excess in rows:
-        z = R + mpmath.log(mpmath.mpf(level) / error(R)) / R
-        assert float(z) == pytest.approx(float(place), abs=0.006)
-        assert float(2 * mpmath.ncdf(-z)) == pytest.approx(float(chance), rel=0.04)
-        whole = 2 * mpmath.quad(lambda t: error(t) * mpmath.npdf(t), [z, z + 2, z + 8])
-        assert float(whole) == pytest.approx(float(excess), rel=0.04)
-        assert f"{float(excess) * 1e6:.1e} at {level}" in NOTE.replace("\n", " ")
-    beyond = re.findall(r"12\.23 sigma \| (\S+) \|", NOTE)
-    assert float(2 * mpmath.ncdf(-12.2258)) == pytest.approx(float(beyond[0]), rel=0.04)
 
 
 @pytest.mark.parametrize("delta", [9.9e-21, 1e-30, 1e-40, 1e-299])

@@ -15,25 +15,11 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.privacy.pure import noise as pure_noise
 from discreet.privacy.pure.binomial import binomial_above, check_silent
 from discreet.privacy.pure.noise import PureNoise, rate_at_most
-from tests.privacy.checks.geometric import tail_p
-
-DRAWS = 100_000
-
-
-@pytest.mark.parametrize("rate", [0.05, 0.7, 3.0])
-@pytest.mark.parametrize("two_sided", [False, True])
-def test_distribution_and_only_that_one(rate: float, two_sided: bool) -> None:
-    noise = PureNoise.fixed_key_not_private(f"{rate}{two_sided}")
-    exact = rate_at_most(rate)
-    sample = noise.two_sided(exact, DRAWS) if two_sided else noise.geometric(exact, DRAWS)
-    assert tail_p(sample, rate, two_sided=two_sided) > 1e-4
-    assert tail_p(sample, rate * 1.05, two_sided=two_sided) < 1e-4
 
 
 @given(st.floats(1e-9, 1e6))
@@ -93,19 +79,6 @@ def test_words_are_those_of_aes_under_keys_of_the_system(monkeypatch: pytest.Mon
         assert noise.words(100).astype("<u8").tobytes() == aes.update(counters)
 
 
-def test_silent_cells_are_binomial() -> None:
-    noise, rate, threshold = PureNoise.fixed_key_not_private("b"), rate_at_most(0.5), 6
-    sample = [binomial_above(40, rate, threshold, noise.bits) for _ in range(2000)]
-    passing = math.exp(-3.0) / (1 + math.exp(-0.5))
-    for claimed, right in ((passing, True), (1.4 * passing, False)):
-        expected = stats.binom.pmf(np.arange(4), 40, claimed) * 2000
-        observed = np.array([sample.count(number) for number in range(4)], dtype=float)
-        p = stats.chisquare(
-            np.append(observed, 2000 - observed.sum()), np.append(expected, 2000 - expected.sum())
-        ).pvalue
-        assert (p > 1e-4) == right
-
-
 def test_silent_cells_of_a_huge_universe() -> None:
     noise = PureNoise.fixed_key_not_private("h")
     rate, cells = rate_at_most(0.5), 2**74
@@ -135,18 +108,6 @@ def test_more_digits_are_drawn_where_the_first_do_not_decide(last: int, outcome:
 
     assert binomial_above(1, rate, threshold, bits) == outcome
     assert len(asked) >= 3
-
-
-def test_hardly_any_digits_are_drawn_where_passing_is_next_to_impossible() -> None:
-    """At an epsilon of millions a cell passes with probability 10^-100,000; nobody waits for so many digits."""
-    noise, asked = PureNoise.fixed_key_not_private("d"), []
-
-    def bits(count: int) -> int:
-        asked.append(count)
-        return noise.bits(count)
-
-    assert binomial_above(2**74, rate_at_most(5_000.0), 46, bits) == 0
-    assert sum(asked) < 1_000
 
 
 def test_thresholds_that_let_everything_pass_are_refused() -> None:

@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 
 from discreet.data.ratings import Ratings
-from discreet.methods.als import ALS
 from discreet.methods.published.private.dpals import DPALS
 from reproduction.central import tasks
 from reproduction.central.tasks import NO_NOISE, Task
-from reproduction.central.yardstick import FIRST
 from reproduction.context import Context
-from reproduction.scoring import score
 from reproduction.tuning import log_uniform
 from tests.reproduction.worlds import shrink
 
@@ -68,14 +65,6 @@ def test_the_papers_data_are_used_where_they_are(tmp_path: Path, monkeypatch: py
     assert "10 most rated items" in task.data.sentence
 
 
-def test_a_market_stands_in_and_is_named(context: Context) -> None:
-    assert Task.of_ratings(context).data.sentence == (
-        "MovieLens 10M is not at hand; ran on a skewed synthetic market of similar density instead "
-        "(800 users, 120 items, 20,000 ratings)."
-    )
-    assert not context.used[0].as_published
-
-
 def test_every_method_is_tuned_by_the_same_trials_on_the_validation_part(context: Context) -> None:
     task = Task.of_ratings(context)
     space = {"penalty": log_uniform(3.0, 1e4)}
@@ -90,20 +79,6 @@ def test_every_method_is_tuned_by_the_same_trials_on_the_validation_part(context
     made = maker()(**one.settings)
     valid, test = (task.score(made, NO_NOISE, part) for part in (task.valid, task.test))
     assert abs(one.value - valid) < abs(one.value - test)
-
-
-def test_models_without_privacy_are_tuned_on_the_validation_part(context: Context) -> None:
-    ratings = Task.of_ratings(context)
-    found = ratings.without_privacy(6, 2)
-    assert found.trials == 7  # six of ALS, one of budgeted ALS
-    assert len(found.value.values) == 2
-
-    def error(on: tuple[Ratings, Ratings], **settings: Any) -> float:
-        return score(ALS(**settings).fit(ratings.train, rng=context.seed_for("als", 0)).model_, *on)
-
-    assert all(found.valid <= error(ratings.valid, **usual) for usual in FIRST)
-    assert found.valid == error(ratings.valid, **found.settings)
-    assert found.value.values[0] == error(ratings.test, **found.settings)
 
 
 def maker(**fixed: Any) -> Any:

@@ -35,8 +35,9 @@ def published(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_given_path_goes_first(folder: Path, tmp_path: Path) -> None:
-    found = Context(data=folder, paths={"ml-10m": published(tmp_path)}).dataset("ml-10m")
+def test_the_published_format_is_read(folder: Path, tmp_path: Path) -> None:
+    published(tmp_path).rename(folder / "ml-10m")
+    found = Context(data=folder).dataset("ml-10m")
     assert found.name == "ml-10m"
     assert found.ratings.n_ratings == 4
     assert found.ratings.rating_range == (0.5, 5.0)

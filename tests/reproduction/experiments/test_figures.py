@@ -47,13 +47,6 @@ def test_counts_are_noisy_at_the_stated_scale(market: Dataset) -> None:
     assert skew.count_epsilon() > skew.count_epsilon(sigma=20.0)
 
 
-def test_top_share_by_hand() -> None:
-    counts = np.array([1, 6, 2, 1, 0])
-    assert skew.top_share(counts, 0.2) == 0.6
-    assert skew.top_share(counts, 0.4) == 0.8
-    assert skew.top_share(counts, 1.0) == 1.0
-
-
 def test_table_2_compares_only_what_is_the_same(market: Dataset) -> None:
     assert [finding.agrees for finding in table_02.judge({})] == [None, None, None]
     other = Dataset("ml-10m", "ml-10m", "MovieLens 10M", market.ratings, "")

@@ -38,7 +38,7 @@ from reproduction.silos.runs import (
     Point,
     run_all,
 )
-from reproduction.silos.worlds import SILOS, SiloWorld, movielens_world, poisson_world
+from reproduction.silos.worlds import SILOS, SiloWorld, movielens_world
 from tests.reproduction.worlds import verdicts
 
 A, B = "prototypes, one", "prototypes, two"
@@ -104,22 +104,13 @@ def test_federated_runs_learn(world: SiloWorld) -> None:
     assert score(world, with_side(model.factors)).test < levels(world)[USER_MEAN].test
 
 
-def test_the_cap_of_private_training_leaves_scores_alone() -> None:
-    counts = poisson_world(Context("quick"), 400, 20)
-    assert POPULARITY not in levels(counts)
-    assert counts.train.values.max() > 8
-    assert max(part.values.max() for part in counts.clipped()) == 8
-    assert counts.clipped_train().rating_range == (0.0, 8.0)
-    assert max(test.values.max() for _, test in counts.tested) > 8
-
-
 PAPERS = {"clustering": "swap", "unrated": "zero"}
 
 
 def test_a_comparison_runs_every_point_once(world: SiloWorld) -> None:
     design = Design(
         (30.0,), (3, 6), (2, 3), 30.0, 6, 3, (30.0,), {A: {**PAPERS, "support": 20}, B: {"clustering": "lloyd"}},
-        penalty=3.0, draws=2, rounds=2, trials=3,
+        penalty=3.0, draws=2, rounds=2,
     )  # fmt: skip
     lines = run_all(world, design, 0, lambda *_: None, "")
     points = [line.point for line in lines]
@@ -185,16 +176,3 @@ def test_movielens_can_say_no() -> None:
     assert verdicts(silos_movielens.judge(story(), DESIGN)) == [True] * 9
     poor = {A: 4.1, B: 4.1, CENTRAL: 5.0, FEDERATED: 4.3, "popularity": 0.2, "train": -1.0, BEST_OPEN: 4.2}
     assert verdicts(silos_movielens.judge(story(**poor), DESIGN)) == [*[False] * 7, True, False]
-
-
-@pytest.mark.usefixtures("the_papers")
-def test_refusals_are_said_and_do_not_count() -> None:
-    lines = [
-        replace(line, scores=()) if line.point.method == FEDERATED and line.point.epsilon == 0.01 else line
-        for line in story()
-    ]
-    findings = silos_movielens.judge(lines, DESIGN)
-    assert verdicts(findings) == [True] * 9
-    assert "refused (epsilon 0.01)" in findings[5].observed
-    none = [replace(line, scores=()) if line.point.method == FEDERATED else line for line in lines]
-    assert verdicts(silos_movielens.judge(none, DESIGN))[5:] == [False, True, True, False]

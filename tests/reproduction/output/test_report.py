@@ -64,13 +64,6 @@ def test_tables_and_pages_are_made_from_records_alone(finished: Finished, tmp_pa
     assert "(../../results/figure-2.svg)" in page
 
 
-def test_a_missing_picture_is_named(finished: Finished, tmp_path: Path) -> None:
-    write(finished, tmp_path)
-    (tmp_path / "figure-2.svg").unlink()
-    with pytest.raises(SettingsInvalid, match=r"figure-2\.svg is not beside its record"):
-        build_report(tmp_path, tmp_path / "docs")
-
-
 def test_a_table_that_cannot_be_read_is_named(finished: Finished, tmp_path: Path) -> None:
     write(finished, tmp_path)
     record = json.loads((tmp_path / "figure-2.json").read_text())

@@ -16,12 +16,11 @@ from typing import Any
 
 import pytest
 
-from discreet.methods.budgeted.settings import BudgetedSettings
+from discreet.methods.budgeted.public.settings import BudgetedSettings
 from discreet.silos.shared.agreements import AnyAgreement
-from discreet.silos.shared.seal import SigningKey
-from discreet.silos.transport.authority import make_authority
-from discreet.silos.transport.identity import read_signing_key
-from discreet.silos.transport.public_keys import PublicKeys
+from discreet.silos.shared.authority import make_authority
+from discreet.silos.shared.keys import PublicKeys, read_signing_key
+from discreet.silos.shared.signing import SigningKey
 from tests.ports import free_port
 from tests.silos.transport.zygote import ITEMS, LONG, USERS
 from tests.silos.worlds import agree, names, world
@@ -71,7 +70,7 @@ class Hall:
     def start(self, name: str, *, deadly: int = 0, **options: Any) -> None:
         """Start a party; ``deadly`` is the line at which it is killed, 0 for never. Options are the server's."""
         order = {"folder": str(self.folder), "tls": str(self.tls), "port": self.port, "deadly": deadly}
-        terms = {"kind": "honest", "linger": LONG, "drop_after": None, **options}
+        terms = {"linger": LONG, "drop_after": None, **options}
         self.pids[name] = self.zygote.ask(name=name, options=terms, **order)
 
     def start_all(self, **options: Any) -> None:

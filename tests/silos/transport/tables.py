@@ -12,17 +12,13 @@ from discreet import Model
 from discreet.errors import Refused
 from discreet.privacy.accounting import compose
 from discreet.silos.server.coordinator import Coordinator
-from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
+from discreet.silos.server.prototypes import PrototypeCoordinator
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.agreements import AnyAgreement
-from discreet.silos.shared.messages import QuestionMessage
-from discreet.silos.shared.roll_call import CALL
-from discreet.silos.shared.seal import SERVER, open_seal
-from discreet.silos.silo.prototype_silo import PrototypeSilo
+from discreet.silos.shared.messages import CALL, QuestionMessage
+from discreet.silos.shared.signing import SERVER, open_seal
+from discreet.silos.silo.prototypes import PrototypeSilo
 from discreet.silos.silo.silo import Silo
-from discreet.silos.transport.files import take_answer
-from discreet.silos.transport.signed_run import SignedRun
-from discreet.silos.transport.signed_silo import SignedSilo
 from tests.silos.transport.conftest import SILOS, Halls, key_in
 from tests.silos.worlds import noise_key, parts, private_key
 
@@ -39,7 +35,7 @@ class Table:
         self._parts = dict(zip(SILOS, parts(halls.ratings, len(SILOS)), strict=True))
         self._open: dict[str, Any] = {}
         self.keys = {name: key_in(halls.tls / "silos" / name, agreement, name) for name in SILOS}
-        self._server_key = key_in(halls.tls / "server", agreement, SERVER)
+        self.server_key = key_in(halls.tls / "server", agreement, SERVER)
         self.paid: dict[str, dict[bytes, float]] = {name: {} for name in SILOS}
 
     @property
@@ -55,10 +51,6 @@ class Table:
             self._open[SERVER] = run
         found: AnyRun = self._open[SERVER]
         return found
-
-    @property
-    def server(self) -> SignedRun:
-        return SignedRun(self.coordinator, self.agreement, self._server_key)
 
     def silo(self, name: str, store: str | None = None) -> AnySilo:
         """A silo, from its store if it is not there; or from another store than its own."""
@@ -83,13 +75,19 @@ class Table:
             self._open.pop(who).close()
 
     def question(self) -> bytes | None:
-        return self.server.question()
+        asked = self.coordinator.question()
+        return None if asked is None else self.server_key.seal("question", asked)
+
+    def ask(self, name: str, question: bytes, store: str | None = None) -> bytes:
+        """A silo's signed answer to whatever question it is sent."""
+        body = open_seal(self.agreement, question, "question", SERVER).body
+        return self.keys[name].seal("answer", self.silo(name, store).answer(body))
 
     def answer(self, name: str, store: str | None = None) -> bytes:
         """A silo's signed answer to the current question; what it costs is noted here, whatever its ledger says."""
         question = self.question()
         assert question is not None
-        message = SignedSilo(self.silo(name, store), self.keys[name]).answer(question)
+        message = self.ask(name, question, store)
         body = open_seal(self.agreement, question, "question").body
         if body[:4] == CALL:  # nothing is asked of ratings, so nothing is owed
             return message
@@ -98,7 +96,8 @@ class Table:
         return message
 
     def take(self, message: bytes) -> dict[str, Any]:
-        return take_answer(self.server, message, "a file")
+        opened = open_seal(self.agreement, message, "answer")
+        return self.coordinator.receive(opened.sender, opened.body)
 
     def finish(self, tamper: Callable[[int, str], bool] = lambda round_, name: False) -> Model:
         """Go on to the end; ``tamper`` does what it likes in the place of an answer and says whether it was one."""

@@ -18,8 +18,8 @@ from discreet import Model
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.silos.shared.agreements import AnyAgreement
 from discreet.silos.shared.messages import AnswerMessage
-from discreet.silos.shared.prototype_agreement import PrototypeAgreement
-from discreet.silos.shared.seal import SERVER, open_seal
+from discreet.silos.shared.prototypes import PrototypeAgreement
+from discreet.silos.shared.signing import SERVER, open_seal
 from tests.silos.transport.conftest import SILOS, Halls, signing
 from tests.silos.transport.tables import Table, refused
 from tests.sizes import FULL
@@ -171,7 +171,7 @@ def nonsense(table: Table) -> None:
     message = table.answer(BAD)
     opened = open_seal(table.agreement, message, "answer")
     if isinstance(table.agreement, PrototypeAgreement):
-        wrong = opened.body[:-8] + bytes(8)
+        wrong = opened.body[:-8]
         refused(lambda: table.take(table.keys[BAD].seal("answer", wrong)))
         return
     answer = AnswerMessage.decode(opened.body, table.agreement)

@@ -13,13 +13,11 @@ import pytest
 
 from discreet.errors import Refused
 from discreet.silos.server.coordinator import Coordinator
-from discreet.silos.server.prototype_coordinator import PrototypeCoordinator
+from discreet.silos.server.prototypes import PrototypeCoordinator
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.agreements import AnyAgreement
-from discreet.silos.shared.seal import SERVER, SigningKey, open_seal
-from discreet.silos.transport.signed_run import SignedRun
-from discreet.silos.transport.signed_silo import SignedSilo
-from tests.silos.transport.conftest import SILOS, Halls, key_in
+from discreet.silos.shared.signing import SERVER, open_seal
+from tests.silos.transport.conftest import SILOS, Halls
 from tests.silos.transport.tables import AnyRun, Table, refused
 from tests.silos.transport.test_fault_matrix import BAD, OTHER, Cell, agreed, label, same
 
@@ -44,22 +42,19 @@ class Desk(Table):
     def __init__(self, halls: Halls, folder: Path, agreement: AnyAgreement) -> None:
         super().__init__(halls, folder, agreement)
         self.asked: list[bytes] = []
-        self.key: SigningKey = key_in(halls.tls / "server", agreement, SERVER)
-
-    def ask(self, name: str, question: bytes) -> bytes:
-        return SignedSilo(self.silo(name), self.keys[name]).answer(question)
 
     def spent(self) -> dict[str, float]:
         return {name: float(self.silo(name).status()["epsilon_spent"]) for name in SILOS}
 
-    def second(self) -> SignedRun:
+    def second(self) -> AnyRun:
         """A server of the same agreement, with its keys and a store of its own."""
         if "second server" not in self._open:
             kind: Callable[..., AnyRun] = (
                 Coordinator if isinstance(self.agreement, Agreement) else PrototypeCoordinator
             )
             self._open["second server"] = kind(self.folder / "second.db", self.agreement)
-        return SignedRun(self._open["second server"], self.agreement, self.key)
+        found: AnyRun = self._open["second server"]
+        return found
 
 
 @pytest.fixture
@@ -99,7 +94,7 @@ def impersonated(desk: Desk, question: bytes) -> None:
     if body:
         refused(lambda: desk.ask(BAD, body))
     refused(lambda: desk.ask(BAD, desk.keys[OTHER].seal("question", body)))
-    refused(lambda: desk.ask(BAD, desk.key.seal("model", body)))
+    refused(lambda: desk.ask(BAD, desk.server_key.seal("model", body)))
 
 
 def replayed(desk: Desk, question: bytes) -> None:
@@ -123,14 +118,14 @@ def two_servers(desk: Desk, question: bytes) -> None:
         call = second.question()
         assert call is not None
         for name in second.status()["waiting_for"]:
-            signed = said(desk, name, call)
+            signed = said(desk, name, desk.server_key.seal("question", call))
             if isinstance(signed, str):  # a silo that is further signs for no round that is over
                 assert "which is over" in signed
                 return
-            second.receive(name, signed)
+            second.receive(name, open_seal(desk.agreement, signed, "answer").body)
     begun = second.question()
     assert begun is not None
-    given = said(desk, OTHER, begun)
+    given = said(desk, OTHER, desk.server_key.seal("question", begun))
     assert given in {*desk.paid[OTHER], "no longer kept"}
 
 

@@ -16,8 +16,6 @@ import threading
 import time
 import traceback
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType
@@ -28,29 +26,23 @@ import numpy.typing as npt
 
 from discreet import Catalogue, Ratings
 from discreet.errors import DiscreetError
-from discreet.methods.budgeted.settings import BudgetedSettings
+from discreet.methods.budgeted.public.settings import BudgetedSettings
 from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.methods.prototypes.public.server import build_model
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.model.directory import replace_file
+from discreet.model.saving import save_once
 from discreet.silos.server.coordinator import Coordinator
-from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.agreements import largest_message, load_agreement
-from discreet.silos.shared.messages import QUESTION, QuestionMessage
-from discreet.silos.shared.model_message import decode_model, encode_model
-from discreet.silos.shared.prototype_agreement import PrototypeAgreement
-from discreet.silos.shared.saving import save_once
-from discreet.silos.shared.seal import SERVER, SigningKey
+from discreet.silos.server.prototypes import PrototypeCoordinator
+from discreet.silos.server.server import Server
+from discreet.silos.shared.agreements import AnyAgreement, load_agreement
+from discreet.silos.shared.keys import SIGNING_KEY, client_context, read_signing_key, server_context
+from discreet.silos.shared.outcome import encode_model
+from discreet.silos.shared.prototypes import PrototypeAgreement
+from discreet.silos.shared.signing import SERVER, SigningKey
+from discreet.silos.silo.client import Client, participate
+from discreet.silos.silo.prototypes import PrototypeSilo
 from discreet.silos.silo.silo import Silo
-from discreet.silos.transport.client import Client
-from discreet.silos.transport.identity import SIGNING_KEY, client_context, read_signing_key, server_context
-from discreet.silos.transport.participate import participate
-from discreet.silos.transport.passes import holder_of, pass_of
-from discreet.silos.transport.server import Server, Terms
-from discreet.silos.transport.signals import run_until_stopped
-from discreet.silos.transport.signed_run import SignedRun
-from discreet.silos.transport.signed_silo import SignedSilo
-from tests.silos.transport import prototype_parties
 from tests.silos.worlds import SERVER_KEY, Run, agree, noise_key, parts, private_key, world
 
 USERS, ITEMS = 300, 40
@@ -80,105 +72,52 @@ class Lines:
         return self._line
 
 
-class LessNoise(Coordinator):
-    """Asks for twice the accuracy that was agreed on."""
-
-    def question(self) -> bytes | None:
-        honest = super().question()
-        if honest is None or honest[:4] != QUESTION:
-            return honest
-        message = QuestionMessage.decode(honest, self.agreement)
-        return replace(message, question=replace(message.question, mu=2.0 * message.question.mu)).encode()
-
-
-class OneMore(Coordinator):
-    """Asks for a round more than was agreed on, when all are done."""
-
-    def question(self) -> bytes | None:
-        honest = super().question()
-        if honest is not None:
-            if honest[:4] == QUESTION:
-                self._before = QuestionMessage.decode(honest, self.agreement)
-            return honest
-        release = self._store.asked()[-1].release
-        assert release is not None
-        message = replace(self._before, round=self._before.round + 1, release=release)
-        return replace(message, question=replace(message.question, name="round 3")).encode()
-
-
-COORDINATORS = {"honest": Coordinator, "less-noise": LessNoise, "one-more": OneMore}
-
-
 def serve(
-    folder: Path, tls: Path, agreement: Agreement, ratings: Ratings, *, port: int, kind: str, **options: Any
+    folder: Path, tls: Path, agreement: AnyAgreement, ratings: Ratings, *, port: int, **options: Any
 ) -> None:
     catalogue = ratings.catalogue
     assert catalogue is not None
+    key = SigningKey(agreement, SERVER, read_signing_key(tls / "server" / SIGNING_KEY))
+    run: Coordinator | PrototypeCoordinator
+    if isinstance(agreement, PrototypeAgreement):
+        run = PrototypeCoordinator(folder / "server.db", agreement)
+    else:
+        fixed = SERVER_KEY if agreement.noise == "server" else None
+        run = Coordinator(folder / "server.db", agreement, fixed_noise_key_not_private=fixed)
 
-    def finish(coordinator: Coordinator) -> bytes:
-        model = coordinator.model(catalogue)
+    def finish() -> bytes:
+        model = run.model(catalogue)
         save_once(model, folder / "model", overwrite=False)
         return encode_model(model, agreement)
 
-    fixed = SERVER_KEY if agreement.noise == "server" else None
-    begin = partial(COORDINATORS[kind], folder / "server.db", agreement, fixed_noise_key_not_private=fixed)
-    key = SigningKey(agreement, SERVER, read_signing_key(tls / "server" / SIGNING_KEY))
-    largest, fewest = largest_message(agreement), agreement.smallest_roster
-    terms = Terms(agreement.run_id, fewest, largest, **options)
-    with socket.create_server(("127.0.0.1", port), backlog=64) as listening:
-        server = Server(
-            lambda: SignedRun(begin(), agreement, key),
-            lambda signed: key.seal("model", finish(signed.run)),
-            terms,
-            server_context(tls / "server"),
-            partial(holder_of, agreement),
-        )
-        run_until_stopped(server.run(listening))
+    with socket.create_server(("127.0.0.1", port), backlog=64) as listening, run:
+        Server(run, key, finish, **options).serve(listening, server_context(tls / "server"))
 
 
-def take_part(folder: Path, tls: Path, agreement: Agreement, ratings: Ratings, name: str, port: int) -> None:
+def take_part(
+    folder: Path, tls: Path, agreement: AnyAgreement, ratings: Ratings, name: str, port: int
+) -> None:
     catalogue = ratings.catalogue
     assert catalogue is not None
     context = client_context(tls / "silos" / name)
-    signing = SigningKey(agreement, name, read_signing_key(tls / "silos" / name / SIGNING_KEY))
-    client = Client(
-        f"https://localhost:{port}",
-        agreement.run_id,
-        largest_message(agreement),
-        context,
-        pass_of(signing),
-        patience=LONG,
-    )
+    key = SigningKey(agreement, name, read_signing_key(tls / "silos" / name / SIGNING_KEY))
+    client = Client(f"https://localhost:{port}", key, context, patience=LONG)
     part = dict(zip(agreement.roster, parts(ratings, len(agreement.roster)), strict=True))[name]
-    key = noise_key(name)
-    with Silo(
-        folder / f"{name}.db",
-        agreement,
-        name,
-        private_key(name),
-        part,
-        fixed_noise_key_not_private=key,
-        signing=signing,
-    ) as silo:
+    store, fixed = folder / f"{name}.db", {"fixed_noise_key_not_private": noise_key(name)}
+    silo: Silo | PrototypeSilo
+    if isinstance(agreement, PrototypeAgreement):
+        silo = PrototypeSilo(store, agreement, name, part, **fixed)
+    else:
+        silo = Silo(store, agreement, name, private_key(name), part, signing=key, **fixed)
+    with silo:
 
         def finish(body: bytes) -> None:
-            model = decode_model(signed.model(body), agreement, catalogue)
-            save_once(model, folder / f"{name}-model", overwrite=False)
-            account = silo.statement().to_json().encode()
+            silo.finish(body, catalogue, folder / f"{name}-model")
+            stated = silo.paid()
+            account = b"" if stated is None else stated.to_json().encode()
             replace_file(folder / f"{name}.json", lambda file: file.write(account), private=True)
 
-        signed = SignedSilo(silo, signing)
-        participate(signed, client, finish)
-
-
-def prototype_party(
-    folder: Path, tls: Path, agreement: PrototypeAgreement, ratings: Ratings, order: dict[str, Any]
-) -> None:
-    name, port, options = order["name"], order["port"], order["options"]
-    if name == "server":
-        prototype_parties.serve(folder, tls, agreement, ratings, port=port, **options)
-    else:
-        prototype_parties.take_part(folder, tls, agreement, ratings, name, port=port, kind=options["kind"])
+        participate(silo, key, client, finish)
 
 
 def party(order: dict[str, Any], ratings: Ratings) -> int:
@@ -193,9 +132,7 @@ def party(order: dict[str, Any], ratings: Ratings) -> int:
         lines.watch()
     try:
         agreement = load_agreement(folder / "agreement.json")
-        if isinstance(agreement, PrototypeAgreement):
-            prototype_party(folder, tls, agreement, ratings, order)
-        elif name == "server":
+        if name == "server":
             serve(folder, tls, agreement, ratings, port=order["port"], **order["options"])
         else:
             take_part(folder, tls, agreement, ratings, name, order["port"])

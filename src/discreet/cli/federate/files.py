@@ -1,52 +1,62 @@
-"""``discreet federate export``, ``answer``, ``import`` and ``model``: a run carried by hand, file by file."""
+"""``discreet federate export``, ``import`` and ``model``: the server's side of a run carried by hand, file by file.
+
+The bytes are those that would have been sent; the silo's side is ``answer``.
+"""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Any
 
-import click
-
-from discreet.cli.federate.options import (
-    agreement_option,
-    catalogue_option,
-    check_member,
-    enter_silo,
-    existing_store,
-    open_silo,
-    optional_catalogue_option,
-    read_agreed_features,
-    read_catalogue,
-    read_silo_ratings,
-    silo_options,
-    store_option,
-)
-from discreet.cli.federate.output import answered, show_run
-from discreet.cli.output import counts, json_option, print_json, printer
-from discreet.errors import Refused, SettingsInvalid
-from discreet.silos.server.coordinator import Coordinator
-from discreet.silos.server.server_run import ServerRun, open_coordinator
+from discreet.cli.federate.output import Teller, show_run, summary
+from discreet.cli.federate.server import AtServer, read_catalogue
+from discreet.cli.output import print_json, printer
+from discreet.cli.request import argument, option, takes
+from discreet.errors import Refused
+from discreet.model.directory import replace_file
+from discreet.model.saving import save_once
+from discreet.model.storage import check_target
+from discreet.silos.shared.agreement import BaseAgreement
 from discreet.silos.shared.agreements import load_agreement
-from discreet.silos.shared.prototype_agreement import PrototypeAgreement
-from discreet.silos.shared.seal import SERVER, SigningKey
-from discreet.silos.transport.files import check_message_place, read_message, take_answer, write_message
-from discreet.silos.transport.identity import SIGNING_KEY, read_signing_key
-from discreet.silos.transport.signed_run import SignedRun
-from discreet.silos.transport.signed_silo import SignedSilo
+from discreet.silos.shared.keys import read_signing_key
+from discreet.silos.shared.prototypes import PrototypeAgreement
+from discreet.silos.shared.signing import MARK, SERVER, SigningKey, open_seal
 
-__all__ = ["answer_command", "export_command", "import_command", "model_command"]
+__all__ = [
+    "check_message_place",
+    "export_command",
+    "import_command",
+    "model_command",
+    "read_message",
+    "write_message",
+]
+
+_BESIDE_A_STORE = ("", "-journal", "-wal", "-shm")  # what SQLite has under a store's name
 
 
-@click.command("export")
-@agreement_option
-@optional_catalogue_option
-@store_option
-@click.option("--signing-key", required=True, metavar="FILE", help="The server's own, of 'key --signing'.")
-@click.option("--out", required=True, metavar="FILE", help="Where to put the question.")
-@json_option
-def export_command(
-    agreement: str, catalogue: str | None, store: str, signing_key: str, out: str, as_json: bool
-) -> None:
+class _Export(AtServer):
+    """What `export` can be asked."""
+
+    signing_key: str = option("The server's own, of 'key --signing'.", metavar="FILE")
+    out: str = option("Where to put the question.", metavar="FILE")
+
+
+class _Import(AtServer):
+    """What `import` can be asked."""
+
+    files: tuple[str, ...] = argument("ANSWER...")
+
+
+class _Save(AtServer):
+    """What `model` can be asked."""
+
+    catalogue: str = option("Public list of items (CSV, Parquet, NDJSON or text).", metavar="FILE")
+    out: str = option("Directory to put the model into.", metavar="DIR")
+    force: bool = option("Replace a model that is already there.")
+
+
+@takes(_Export, "export")
+def export_command(request: _Export) -> None:
     """Write the server's current question to a file, for every silo the same.
 
     \b
@@ -54,155 +64,114 @@ def export_command(
       discreet federate export --agreement agreement.json --store run.sqlite --signing-key signing.key \\
           --out question-1.bin
     """
-    agreed = load_agreement(agreement)
+    agreed, out = load_agreement(request.agreement), Path(request.out)
     if isinstance(agreed, PrototypeAgreement):
         raise Refused("for prototypes nothing is asked: each silo begins with 'discreet federate answer'")
-    check_message_place(Path(out), store=Path(store))
-    key = SigningKey(agreed, SERVER, read_signing_key(Path(signing_key)))
-    with Coordinator(Path(store), agreed, features=read_agreed_features(catalogue, agreed)) as coordinator:
-        question = SignedRun(coordinator, agreed, key).question()
-        status = coordinator.status()
-    if question is None:
+    check_message_place(out, store=Path(request.store))
+    key = SigningKey(agreed, SERVER, read_signing_key(Path(request.signing_key)))
+    with request.open(agreed, begun=False) as run:
+        asked = run.question()
+        status = run.status()
+    if asked is None:
         raise Refused(
             "the run has finished: there is no question left; 'discreet federate model' saves the model"
         )
-    write_message(Path(out), question)
-    if as_json:
-        print_json({"file": out, "bytes": len(question), **status})
+    question = key.seal("question", asked)
+    write_message(out, question)
+    Teller(agreed, request.store).note(status)
+    if request.as_json:
+        print_json({"file": request.out, "bytes": len(question), **status})
     else:
         waiting = ", ".join(status["waiting_for"])
-        printer().print(f"Wrote {out} ({len(question):,} bytes); awaited from: {waiting}", markup=False)
+        printer().print(f"Wrote {out} ({len(question):,} bytes); awaited from: {waiting}")
 
 
-@click.command("answer")
-@silo_options
-@click.option(
-    "--mask-key", metavar="FILE", help="This silo's own, of 'discreet federate key'. Not for prototypes."
-)
-@click.option(
-    "--signing-key",
-    metavar="FILE",
-    help="This silo's own, of 'key --signing'; signing.key beside the mask key if left out.",
-)
-@click.option("--question", metavar="FILE", help="The question, as exported. For prototypes there is none.")
-@click.option("--out", required=True, metavar="FILE", help="Where to put the answer.")
-@json_option
-@click.pass_context
-def answer_command(
-    ctx: click.Context,
-    /,
-    question: str | None,
-    signing_key: str | None,
-    out: str,
-    as_json: bool,
-    **options: Any,
-) -> None:
-    """Answer a question file from this organisation's ratings, which stay here.
-
-    The same checks and the same account as over the network: the same question again gives the same answer and no
-    further charge.
-
-    \b
-    Example:
-      discreet federate answer --agreement agreement.json --name north --ratings north.csv --user user \\
-          --item item --rating stars --catalogue items.csv --store north.sqlite --mask-key mask.key \\
-          --question question-1.bin --out answer-north-1.bin
-    """
-    agreement = load_agreement(options["agreement"])
-    asks = not isinstance(agreement, PrototypeAgreement)
-    for name, given in (("--question", question), ("--mask-key", options["mask_key"])):
-        if asks != (given is not None):
-            raise SettingsInvalid(
-                f"{name} FILE is missing" if asks else f"prototypes need no {name}; leave it out"
-            )
-    asked = Path(question) if question is not None else None
-    check_message_place(Path(out), store=Path(options["store"]), question=asked)
-    check_member(agreement, options["name"])
-    key = SigningKey(agreement, options["name"], read_signing_key(_signing_key(signing_key, options)))
-    body = b"" if asked is None else read_message(asked, agreement)
-    catalogue = read_catalogue(options["catalogue"], agreement)
-    journal = enter_silo(ctx, agreement, options, catalogue)
-    ratings = read_silo_ratings(agreement, catalogue, options)
-    with open_silo(agreement, ratings, options, key, journal) as silo:
-        answer = SignedSilo(silo, key).answer(body)
-        status = silo.status()
-    write_message(Path(out), answer)
-    if as_json:
-        print_json({**status, "file": out, "bytes": len(answer), "holder": counts(ratings)})
-    else:
-        printer().print(f"Wrote {out} ({len(answer):,} bytes): {answered(status)}.")
-
-
-def _signing_key(given: str | None, options: dict[str, Any]) -> Path:
-    if given is not None:
-        return Path(given)
-    if options["mask_key"] is None:
-        raise SettingsInvalid("--signing-key FILE is missing")
-    return Path(options["mask_key"]).with_name(SIGNING_KEY)
-
-
-@click.command("import")
-@click.argument("files", nargs=-1, required=True, metavar="ANSWER...")
-@agreement_option
-@optional_catalogue_option
-@store_option
-@json_option
-def import_command(
-    files: tuple[str, ...], agreement: str, catalogue: str | None, store: str, as_json: bool
-) -> None:
+@takes(_Import, "import")
+def import_command(request: _Import) -> None:
     """Take silos' answer files into the server's store.
 
     \b
     Example:
       discreet federate import answer-*-1.bin --agreement agreement.json --store run.sqlite
     """
-    agreed = load_agreement(agreement)
-    messages = [read_message(Path(file), agreed) for file in files]
+    agreed = load_agreement(request.agreement)
+    messages = [read_message(Path(file), agreed) for file in request.files]
     # For prototypes nothing was exported: the first answer begins the run.
-    begun = Path(store) if isinstance(agreed, PrototypeAgreement) else existing_store(store)
-    with open_coordinator(agreed, begun, read_agreed_features(catalogue, agreed)) as coordinator:
-        signed = SignedRun(coordinator, agreed, None)
-        for file, message in zip(files, messages, strict=True):
-            take_answer(signed, message, file)
-        status = coordinator.status()
-    if status.get("reason") is not None:
+    with request.open(agreed, begun=not isinstance(agreed, PrototypeAgreement)) as run:
+        for file, message in zip(request.files, messages, strict=True):
+            try:
+                opened = open_seal(agreed, message, "answer")
+                run.receive(opened.sender, opened.body)
+            except Refused as error:
+                raise Refused(f"{file}: {error}") from None
+        status = run.status()
+    Teller(agreed, request.store).note(status)
+    if status["reason"] is not None:
         raise Refused(f"the run has failed: {status['reason']}")
-    if as_json:
+    if request.as_json:
         print_json(status)
         return
+    over = status["state"] == "finished"
     waiting = ", ".join(status["waiting_for"])
-    said = (
-        "The run has finished: discreet federate model"
-        if status["state"] == "finished"
-        else f"Awaited from: {waiting}"
-    )
-    printer().print(said, markup=False)
+    printer().print("The run has finished: discreet federate model" if over else f"Awaited from: {waiting}")
 
 
-@click.command("model")
-@agreement_option
-@catalogue_option
-@store_option
-@click.option("--out", required=True, metavar="DIR", help="Directory to put the model into.")
-@click.option("--force", is_flag=True, help="Replace a model that is already there.")
-@json_option
-def model_command(agreement: str, catalogue: str, store: str, out: str, force: bool, as_json: bool) -> None:
+@takes(_Save, "model")
+def model_command(request: _Save) -> None:
     """Save the model of a finished run from the server's store.
 
     \b
     Example:
       discreet federate model --agreement agreement.json --catalogue items.csv --store run.sqlite --out model/
     """
-    agreed = load_agreement(agreement)
-    run = ServerRun(agreed, read_catalogue(catalogue, agreed), existing_store(store), out, force=force)
-    with run.begin() as coordinator:
-        if coordinator.question() is not None:
-            waiting = ", ".join(coordinator.status()["waiting_for"])
+    agreed = load_agreement(request.agreement)
+    catalogue = read_catalogue(request.catalogue, agreed)
+    with request.open(agreed, begun=True) as run:
+        check_target(request.out, overwrite=True)
+        if run.question() is not None:
+            waiting = ", ".join(run.status()["waiting_for"])
             raise Refused(f"the run has not finished yet; awaited from: {waiting}")
-        run.finish(coordinator)
-    assert run.result is not None
-    assert run.model is not None
-    if as_json:
-        print_json(run.result)
+        model = run.model(catalogue)
+        save_once(model, request.out, overwrite=request.force)
+        result = summary(run, model)
+    if request.as_json:
+        print_json(result)
     else:
-        show_run("Trained in silos", run.result, run.model, out)
+        show_run("Trained in silos", result, model, request.out)
+
+
+def check_message_place(path: Path, *, store: Path, question: Path | None = None) -> None:
+    """Refuse a place where a message would destroy something; worth asking before an answer is charged.
+
+    Parameters
+    ----------
+    path
+        Where the message is to go.
+    store, question
+        Files that the same command works on; the store may not be there yet.
+    """
+    kept = [f"{store}{ending}" for ending in _BESIDE_A_STORE]
+    kept += [] if question is None else [str(question)]
+    if os.path.realpath(path) in map(os.path.realpath, kept):
+        raise Refused(f"{path} is the place of another file of this command; choose another name")
+    if not path.absolute().parent.is_dir():
+        raise Refused(f"{path.absolute().parent} is not a directory; create it first")
+    if path.exists() and not (path.is_file() and path.read_bytes()[:4] == MARK):
+        raise Refused(f"{path} exists and is not a message of this program; choose another name")
+
+
+def write_message(path: Path, message: bytes) -> None:
+    """Put a message into a file, whole or not at all."""
+    replace_file(path, lambda file: file.write(message), private=True)
+
+
+def read_message(path: Path, agreement: BaseAgreement) -> bytes:
+    """A message from a file, if it is not larger than any message of the run."""
+    try:
+        with path.open("rb") as file:
+            message = file.read(agreement.most_bytes + 1)
+    except FileNotFoundError:
+        raise Refused(f"there is no file {path}") from None
+    if len(message) > agreement.most_bytes:
+        raise Refused(f"{path} is larger than any message of this run")
+    return message

@@ -14,8 +14,8 @@ __all__ = ["COMMANDS", "Federate", "command"]
 COMMANDS = {
     "plan": "plan",
     "simulate": "simulate",
-    "authority": "authority",
-    "key": "authority",
+    "authority": "agree",
+    "key": "agree",
     "agree": "agree",
     "show": "show",
     "server": "server",
@@ -23,10 +23,11 @@ COMMANDS = {
     "finish": "server",
     "silo": "silo",
     "export": "files",
-    "answer": "files",
+    "answer": "silo",
     "import": "files",
     "model": "files",
 }
+_EXTRA = ("cryptography", "httpx", "starlette", "uvicorn")
 
 
 class Federate(click.Group):
@@ -43,10 +44,10 @@ class Federate(click.Group):
         try:
             module = importlib.import_module(f"discreet.cli.federate.{COMMANDS[cmd_name]}")
         except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] != "cryptography":
+            if (missing := (error.name or "").partition(".")[0]) not in _EXTRA:
                 raise
             raise SettingsInvalid(
-                "training in silos needs cryptography; install it with: pip install 'discreet[silos]'"
+                f"training in silos needs {missing}; install it with: pip install 'discreet[silos]'"
             ) from None
         found: click.Command = getattr(module, f"{cmd_name}_command")
         return found

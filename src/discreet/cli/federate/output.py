@@ -2,86 +2,76 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Any, Self
+import datetime
+import json
+from pathlib import Path
+from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from discreet.cli.output import printer, show_holder
+from discreet.cli.output import printer
+from discreet.errors import SettingsInvalid
 from discreet.model import Model
+from discreet.model.directory import replace_file
+from discreet.privacy.statement_parts import Release
+from discreet.silos.server.coordinator import Coordinator
+from discreet.silos.server.prototypes import PrototypeCoordinator
+from discreet.silos.shared.agreements import AnyAgreement
+from discreet.silos.shared.prototypes import PrototypeAgreement
+from discreet.silos.shared.store import StoreInUse, read_rows
 
-__all__ = ["RoundProgress", "answered", "position", "show_run"]
+__all__ = ["Teller", "position", "said_beside", "show_run", "summary"]
 
-_SHOWN = [
-    "method",
-    "goal",
-    "rank",
-    "rounds",
-    "prototypes",
-    "silos",
-    "items",
-    "messages_up",
-    "messages_down",
-    "bytes_up",
-    "bytes_down",
-    "model_bytes_down",
-]
+_SHOWN = (
+    *("method", "goal", "rank", "rounds", "prototypes", "silos", "items"),
+    *("messages_up", "messages_down", "bytes_up", "bytes_down", "model_bytes_down"),
+)
 
 
-class RoundProgress:
-    """Rounds on stderr: a bar on a terminal, a line for each change elsewhere, so that a log shows them too."""
+class Teller:
+    """Says where a party of a run is: in a file beside its store, which only the party can open, and on stderr.
 
-    def __init__(self) -> None:
-        console = Console(stderr=True)
-        self._bar = None
-        if console.is_terminal:
-            columns = (
-                TextColumn("{task.description}", markup=False),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-            )
-            self._bar = Progress(*columns, console=console, transient=True)
-        self._task: TaskID | None = None
-        self._last = ""
+    Parameters
+    ----------
+    agreement, store
+        The run, and the party's file.
+    as_json
+        Lines on stderr are JSON objects.
+    """
 
-    def __enter__(self) -> Self:
-        if self._bar is not None:
-            self._bar.start()
-        return self
+    def __init__(self, agreement: AnyAgreement, store: str, *, as_json: bool = False) -> None:
+        self._head = {"digest": agreement.digest, "name": agreement.name}
+        self._path, self._as_json, self._last = _beside(Path(store)), as_json, ""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+    def note(self, status: dict[str, Any]) -> None:
+        """Replace what was said before in the file."""
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        kind = {"kind": "silo" if "silo" in status else "server"}
+        content = json.dumps(kind | self._head | {"as_of": now} | status).encode()
+        replace_file(self._path, lambda file: file.write(content), private=True)
 
-    def say(self, words: str) -> None:
-        """One line."""
-        if self._bar is None:
-            click.echo(words, err=True)
-        else:
-            self._bar.console.print(words, markup=False)
-
-    def say_once(self, words: str) -> None:
+    def say(self, words: str, **facts: Any) -> None:
         """One line, unless it was the last one."""
         if words != self._last:
-            self.say(words)
+            click.echo(json.dumps({"words": words, **facts}) if self._as_json else words, err=True)
         self._last = words
 
-    def report(self, status: dict[str, Any]) -> None:
-        """Where the run is, from the server's status."""
-        done, rounds = status["round"], status["rounds"]
-        words = position(status)
-        if self._bar is None:
-            self.say_once(words)
-            return
-        if self._task is None:
-            self._task = self._bar.add_task(words, total=rounds)
-        self._bar.update(self._task, description=words, completed=done, total=rounds)
+
+def said_beside(store: Path) -> dict[str, Any]:
+    """What a party said last, and whether a process is working on its store now."""
+    try:
+        content = json.loads(_beside(store).read_text(encoding="utf-8"))
+        assert {"kind", "digest", "name", "as_of"} <= set(content)
+    except (OSError, ValueError, RecursionError, AssertionError, TypeError):
+        raise SettingsInvalid(
+            f"{store} is a store whose owner has not said yet where it is; look again later"
+        ) from None
+    try:
+        read_rows(store, "SELECT 1 FROM owner")
+    except StoreInUse:
+        return {**content, "running": True}
+    return {**content, "running": False}
 
 
 def position(status: dict[str, Any]) -> str:
@@ -97,14 +87,31 @@ def position(status: dict[str, Any]) -> str:
     )
 
 
-def answered(status: dict[str, Any]) -> str:
-    """What to say after an answer has arrived, from the silo's status."""
-    spent = f"epsilon {status['epsilon_spent']:.4g} spent"
-    if "rounds" not in status:
-        return f"the one message is sent ({status['bytes']:,} bytes); {spent}"
-    if status["round"] is None:
-        return f"the roll call is signed, nothing is answered yet; {spent}"
-    return f"round {status['round']} (in the ledger: {status['question']}) answered; {spent}"
+def summary(coordinator: Coordinator | PrototypeCoordinator, model: Model) -> dict[str, Any]:
+    """What the server knows about a finished run whose model nobody has been sent yet; all of it is public."""
+    status, statement = coordinator.status(), model.statement
+    common = {
+        "method": model.method,
+        "goal": model.goal,
+        "rank": model.item_side.rank,
+        "rounds": status["rounds"],
+        "silos": list(status["roster"]),
+        "items": model.item_side.n_items,
+        "epsilon": statement.epsilon,
+        "delta": statement.delta,
+        "mu": statement.mu,
+        "epsilon_in_two": statement.silos.epsilon_in_two if statement.silos is not None else None,
+        "releases": [_cost(release) for release in statement.releases],
+        "private": statement.private,
+        "bytes_up": status["bytes_up"],
+        "bytes_down": status["bytes_down"],
+        "model_bytes_down": 0,
+        "traffic": coordinator.traffic(),
+    }
+    if isinstance(coordinator.agreement, PrototypeAgreement):
+        prototypes = coordinator.agreement.settings.most_prototypes
+        common |= {"prototypes": prototypes, "messages_up": status["messages_up"], "messages_down": 0}
+    return common
 
 
 def show_run(title: str, result: dict[str, Any], model: Model, out: str) -> None:
@@ -115,10 +122,18 @@ def show_run(title: str, result: dict[str, Any], model: Model, out: str) -> None
             table.add_row(key.replace("_", " "), _text(result[key]))
     console = printer()
     console.print(table)
-    console.print(str(model.statement), markup=False)
-    console.print(f"Saved to {out}", markup=False)
-    if "holder" in result:
-        show_holder(result["holder"])
+    console.print(str(model.statement))
+    console.print(f"Saved to {out}")
+
+
+def _beside(store: Path) -> Path:
+    return store.with_name(f"{store.name}.status.json")
+
+
+def _cost(release: Release) -> dict[str, Any]:
+    if release.epsilon > 0.0:
+        return {"name": release.name, "epsilon": release.epsilon}
+    return {"name": release.name, "mu": release.mu}
 
 
 def _text(value: Any) -> str:

@@ -3,68 +3,62 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Literal
 
-import click
 from rich.table import Table
 
-from discreet.catalogue import Goal
-from discreet.cli.output import json_option, print_json, printer, progress_bar
+from discreet.cli.output import Output, print_json, printer, progress_bar
+from discreet.cli.request import option, takes
 from discreet.errors import SettingsInvalid
 from discreet.privacy.budget import Budget
-from discreet.silos.plan import NEWCOMERS, Federation, Row, measure_of, plan
+from discreet.silos.plan import NEWCOMERS, Federation, Row, gains, measure_of, plan
 
 __all__ = ["plan_command"]
 
+_WORDS = {
+    ("free", True): "each user's own mean, free",
+    ("popularity", False): "most popular items, not private",
+    ("alone", False): "alone, not private",
+    ("alone", True): "alone, private",
+    ("together", True): "together, private",
+}
 
-@click.command("plan")
-@click.option(
-    "--silos",
-    "count",
-    type=click.IntRange(2, 1000),
-    help="How many silos of the same size.  [default: 5, or as many as --users names]",
-)
-@click.option(
-    "--users", default="1000", show_default=True, metavar="N[,N...]", help="Users of a silo, or of each silo."
-)
-@click.option(
-    "--items", type=click.IntRange(10), default=2_000, show_default=True, help="Size of the catalogue."
-)
-@click.option("--ratings-per-user", type=click.IntRange(2), default=30, show_default=True, help="On average.")
-@click.option(
-    "--goal",
-    type=click.Choice(["rank", "rate"]),
-    default="rank",
-    show_default=True,
-    help="To recommend (rank), or to predict ratings (rate).",
-)
-@click.option("--epsilon", default="1", show_default=True, help="Privacy parameter epsilon.")
-@click.option("--delta", default="1e-6", show_default=True, help="Privacy parameter delta.")
-@click.option(
-    "--honest", type=click.IntRange(1), help="How many silos are honest at least; more than half if left out."
-)
-@click.option(
-    "--draws",
-    type=click.IntRange(1, 100),
-    default=2,
-    show_default=True,
-    help="Private runs to average, each with fresh noise.",
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the made-up ratings.")
-@json_option
-def plan_command(
-    count: int | None,
-    users: str,
-    items: int,
-    ratings_per_user: int,
-    goal: Goal,
-    epsilon: str,
-    delta: str,
-    honest: int | None,
-    draws: int,
-    seed: int,
-    as_json: bool,
-) -> None:
+
+class _Plan(Output):
+    """What `plan` can be asked."""
+
+    silos: int | None = option(
+        "How many silos of the same size.  [default: 5, or as many as --users names]", ge=2, le=1000
+    )
+    users: str = option("Users of a silo, or of each silo.", "1000", metavar="N[,N...]")
+    items: int = option("Size of the catalogue.", 2000, ge=10)
+    ratings_per_user: int = option("On average.", 30, ge=2)
+    goal: Literal["rank", "rate"] = option("To recommend (rank), or to predict ratings (rate).", "rank")
+    epsilon: str = option("Privacy parameter epsilon.", "1")
+    delta: str = option("Privacy parameter delta.", "1e-6")
+    honest: int | None = option("How many silos are honest at least; more than half if left out.", ge=1)
+    draws: int = option("Private runs to average, each with fresh noise.", 2, ge=1, le=100)
+    seed: int = option("Of the made-up ratings.", 0, ge=0)
+
+    def sizes(self) -> tuple[int, ...]:
+        """Users of each silo."""
+        try:
+            sizes = tuple(int(part) for part in self.users.split(","))
+        except ValueError:
+            raise SettingsInvalid(
+                f"--users takes whole numbers such as 1000 or 8000,2000,500, not {self.users!r}"
+            ) from None
+        if len(sizes) == 1:
+            return sizes * (5 if self.silos is None else self.silos)
+        if self.silos not in (None, len(sizes)):
+            raise SettingsInvalid(
+                f"--users names {len(sizes)} silos and --silos {self.silos}; leave --silos out"
+            )
+        return sizes
+
+
+@takes(_Plan, "plan")
+def plan_command(request: _Plan) -> None:
     """Compare training alone and together, with and without privacy, on made-up ratings.
 
     No real rating is read and nothing is spent. A synthetic market of the given size is dealt out to silos; every way
@@ -77,94 +71,34 @@ def plan_command(
       discreet federate plan --users 8000,2000,500 --goal rate --epsilon 5
     """
     started = time.perf_counter()
-    sizes = _sizes(users, count)
-    federation = Federation(sizes, items, ratings_per_user, goal, honest)
-    budget = Budget.parse(epsilon, delta)
+    federation = Federation(
+        request.sizes(), request.items, request.ratings_per_user, request.goal, request.honest
+    )
+    budget = Budget.parse(request.epsilon, request.delta)
     with progress_bar() as report:
-        rows = plan(federation, budget, draws=draws, rng=seed, progress=report)
-    seconds = time.perf_counter() - started
-    if as_json:
-        print_json(_as_dict(federation, budget, draws, rows, seconds))
-    else:
-        _show(federation, budget, draws, rows)
-
-
-def _sizes(users: str, count: int | None) -> tuple[int, ...]:
-    try:
-        sizes = tuple(int(part) for part in users.split(","))
-    except ValueError:
-        raise SettingsInvalid(
-            f"--users takes whole numbers such as 1000 or 8000,2000,500, not {users!r}"
-        ) from None
-    if len(sizes) == 1:
-        return sizes * (5 if count is None else count)
-    if count not in (None, len(sizes)):
-        raise SettingsInvalid(f"--users names {len(sizes)} silos and --silos {count}; leave --silos out")
-    return sizes
-
-
-def _as_dict(
-    federation: Federation, budget: Budget, draws: int, rows: list[Row], seconds: float
-) -> dict[str, Any]:
+        rows = plan(federation, budget, draws=request.draws, rng=request.seed, progress=report)
+    if not request.as_json:
+        _show(federation, budget, request.draws, rows)
+        return
     measure = measure_of(federation.goal)
-    return {
-        "silos": len(federation.sizes),
-        "sizes": list(federation.sizes),
-        "items": federation.items,
-        "ratings_per_user": federation.ratings_per_user,
-        "goal": federation.goal,
-        "measure": measure,
-        "epsilon": budget.epsilon,
-        "delta": budget.delta,
-        "honest": federation.agreed,
-        "newcomers": NEWCOMERS,
-        "draws": draws,
-        "rows": [
-            {
-                "training": row.training,
-                "private": row.private,
-                "silos": row.silos,
-                "users": row.users,
-                "honest": row.honest,
-                measure: row.score,
-            }
-            for row in rows
-        ],
-        "worth_joining": _gains(federation, rows),
-        "seconds": round(seconds, 3),
-    }
-
-
-def _gains(federation: Federation, rows: list[Row]) -> list[dict[str, Any]]:
-    """What each size of silo gains over its own model, in per cent of that; above 0 is better."""
-    together = _score(rows, "together", private=True, users=sum(federation.sizes), honest=federation.agreed)
-    gains = []
-    for size in sorted(set(federation.sizes)):
-        own = {
-            "alone": _score(rows, "alone", private=False, users=size),
-            "alone_private": _score(rows, "alone", private=True, users=size),
+    print_json(
+        {
+            "silos": len(federation.sizes),
+            "sizes": list(federation.sizes),
+            "items": federation.items,
+            "ratings_per_user": federation.ratings_per_user,
+            "goal": federation.goal,
+            "measure": measure,
+            "epsilon": budget.epsilon,
+            "delta": budget.delta,
+            "honest": federation.agreed,
+            "newcomers": NEWCOMERS,
+            "draws": request.draws,
+            "rows": [{**dict(zip(Row._fields[:-1], row, strict=False)), measure: row.score} for row in rows],
+            "worth_joining": gains(federation, rows),
+            "seconds": round(time.perf_counter() - started, 3),
         }
-        gains.append(
-            {
-                "users": size,
-                **{f"gain_over_{key}": _gain(federation, value, together) for key, value in own.items()},
-            }
-        )
-    return gains
-
-
-def _score(
-    rows: list[Row], training: str, *, private: bool, users: int, honest: int | None = None
-) -> float | None:
-    wanted = (training, private, users, honest)
-    return next(row.score for row in rows if (row.training, row.private, row.users, row.honest) == wanted)
-
-
-def _gain(federation: Federation, own: float | None, together: float | None) -> float | None:
-    if own is None or together is None:
-        return None
-    better = own - together if federation.goal == "rate" else together - own
-    return round(100.0 * better / own, 2)
+    )
 
 
 def _show(federation: Federation, budget: Budget, draws: int, rows: list[Row]) -> None:
@@ -181,29 +115,13 @@ def _show(federation: Federation, budget: Budget, draws: int, rows: list[Row]) -
         table.add_column(name, justify="right")
     for row in rows:
         score = "too few users" if row.score is None else f"{row.score:.4f}"
-        table.add_row(_WORDS[row.training, row.private], *_numbers(row), score)
+        numbers = (f"{number:,}" if number else "" for number in (row.users, row.silos, row.honest))
+        table.add_row(_WORDS[row.training, row.private], *numbers, score)
     console.print(table)
-    for gain in _gains(federation, rows):
+    for gain in gains(federation, rows):
         console.print(_verdict(gain))
     console.print(
         "Nothing was read and nothing was spent. Other markets, and silos whose users differ, give other numbers."
-    )
-
-
-_WORDS = {
-    ("free", True): "each user's own mean, free",
-    ("popularity", False): "most popular items, not private",
-    ("alone", False): "alone, not private",
-    ("alone", True): "alone, private",
-    ("together", True): "together, private",
-}
-
-
-def _numbers(row: Row) -> tuple[str, str, str]:
-    return (
-        f"{row.users:,}" if row.users else "",
-        f"{row.silos}" if row.silos else "",
-        "" if row.honest is None else f"{row.honest}",
     )
 
 

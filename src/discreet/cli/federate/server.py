@@ -1,91 +1,91 @@
-"""``discreet federate server`` and ``drop``: the machine that adds up what the silos send."""
+"""``discreet federate server``, ``drop`` and ``finish``: the machine that adds up what the silos send.
+
+Nothing that can read ratings is loaded for it.
+"""
 
 from __future__ import annotations
 
-import sys
 import time
-from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import click
+from discreet.catalogue import Catalogue
+from discreet.cli.federate.output import Teller, position, show_run, summary
+from discreet.cli.output import Output, print_json, printer
+from discreet.cli.request import option, takes
+from discreet.errors import CatalogueInvalid, SettingsInvalid, Unreachable
+from discreet.model.saving import save_once
+from discreet.model.storage import check_target
+from discreet.silos.server.coordinator import Coordinator
+from discreet.silos.server.prototypes import PrototypeCoordinator
+from discreet.silos.server.server import Server, listen, url_of
+from discreet.silos.shared.agreement import BaseAgreement
+from discreet.silos.shared.agreements import AnyAgreement, load_agreement
+from discreet.silos.shared.keys import SIGNING_KEY, read_signing_key, server_context
+from discreet.silos.shared.outcome import encode_model
+from discreet.silos.shared.prototypes import PrototypeAgreement
+from discreet.silos.shared.signing import SERVER, SigningKey
 
-from discreet.cli.federate.options import (
-    agreement_option,
-    catalogue_option,
-    existing_store,
-    optional_catalogue_option,
-    read_agreed_features,
-    read_catalogue,
-    store_option,
-)
-from discreet.cli.federate.output import RoundProgress, show_run
-from discreet.cli.federate.status_file import StatusFile
-from discreet.cli.output import json_option, print_json, printer
-from discreet.errors import Unreachable
-from discreet.operations import Log
-from discreet.silos.server.server_run import AnyCoordinator, ServerRun, open_coordinator
-from discreet.silos.shared.agreements import largest_message, load_agreement
-from discreet.silos.shared.seal import SERVER, SigningKey
-from discreet.silos.transport.address import listen, url_of
-from discreet.silos.transport.identity import SIGNING_KEY, read_signing_key, server_context
-from discreet.silos.transport.operations import Operations
-from discreet.silos.transport.passes import holder_of
-from discreet.silos.transport.server import Server, Terms
-from discreet.silos.transport.signals import run_until_stopped
-from discreet.silos.transport.signed_run import SignedRun
-
-__all__ = ["drop_command", "finish_command", "server_command"]
+__all__ = ["AtServer", "drop_command", "finish_command", "read_catalogue", "server_command"]
 
 
-@click.command("server")
-@agreement_option
-@catalogue_option
-@store_option
-@click.option(
-    "--tls",
-    required=True,
-    metavar="DIR",
-    help="Folder with certificate.pem, key.pem and signing.key.",
-)
-@click.option("--listen", "address", required=True, metavar="HOST:PORT", help="Port 0 takes a free one.")
-@click.option(
-    "--drop-after",
-    type=click.FloatRange(0.0, min_open=True),
-    metavar="SECONDS",
-    help="Go on without silos that have not answered for so long; never if left out.",
-)
-@click.option(
-    "--linger",
-    type=click.FloatRange(0.0),
-    default=600.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to go on telling absent silos that the run has finished.",
-)
-@click.option("--log", is_flag=True, help="Write a log of JSON lines to standard error.")
-@click.option(
-    "--watch-port",
-    type=click.IntRange(0, 65535),
-    help="Port of 127.0.0.1 for /metrics, /health/live and /health/ready; none if left out.",
-)
-@click.option("--out", required=True, metavar="DIR", help="Directory to put the model into.")
-@click.option("--force", is_flag=True, help="Replace a model that is already there.")
-@json_option
-def server_command(
-    agreement: str,
-    catalogue: str,
-    store: str,
-    tls: str,
-    address: str,
-    drop_after: float | None,
-    linger: float,
-    log: bool,
-    watch_port: int | None,
-    out: str,
-    force: bool,
-    as_json: bool,
-) -> None:
+class AtServer(Output):
+    """What the server's commands need to go on with a run."""
+
+    agreement: str = option("What was agreed.", metavar="FILE")
+    store: str = option("Where the run is kept; goes on from there after a stop.", metavar="FILE")
+    catalogue: str | None = option(
+        "Public list of items; needed where item features were agreed on.", metavar="FILE"
+    )
+
+    def open(self, agreement: AnyAgreement, *, begun: bool) -> Coordinator | PrototypeCoordinator:
+        """The coordinator; where the run must have begun, a mistyped name does not begin another."""
+        if begun and not Path(self.store).is_file():
+            raise SettingsInvalid(
+                f"there is no store {self.store}; a run begins with 'discreet federate server', by hand with 'export' "
+                "(for prototypes with 'import')"
+            )
+        if isinstance(agreement, PrototypeAgreement):
+            return PrototypeCoordinator(Path(self.store), agreement)
+        if agreement.features is None:
+            return Coordinator(Path(self.store), agreement)
+        if self.catalogue is None:
+            raise SettingsInvalid(
+                "item features were agreed on: name the file that has them with --catalogue FILE"
+            )
+        features = read_catalogue(self.catalogue, agreement).features
+        return Coordinator(Path(self.store), agreement, features=features)
+
+
+class _Serve(AtServer):
+    """What `server` can be asked."""
+
+    catalogue: str = option("Public list of items (CSV, Parquet, NDJSON or text).", metavar="FILE")
+    tls: str = option("Folder with certificate.pem, key.pem and signing.key.", metavar="DIR")
+    listen: str = option("Port 0 takes a free one.", metavar="HOST:PORT")
+    drop_after: float | None = option(
+        "Go on without silos that have not answered for so long; never if left out.",
+        gt=0.0,
+        metavar="SECONDS",
+    )
+    linger: float = option(
+        "How long to go on telling absent silos that the run has finished.", 600.0, ge=0.0, metavar="SECONDS"
+    )
+    log: bool = option("Write a log of JSON lines to standard error.")
+    out: str = option("Directory to put the model into.", metavar="DIR")
+    force: bool = option("Replace a model that is already there.")
+
+
+class _Drop(AtServer):
+    """What `drop` can be asked."""
+
+    silos: tuple[str, ...] = option(
+        "A silo to go on without; repeatable, and cheaper together.", name="--silo"
+    )
+
+
+@takes(_Serve, "server")
+def server_command(request: _Serve) -> None:
     """Run the server of an agreement until all silos are done; start it again after any stop.
 
     It never sees a rating, nor one silo's sums, nor more of a silo than private prototypes where these were
@@ -97,71 +97,44 @@ def server_command(
           --tls tls/server --listen 0.0.0.0:8443 --out model/
     """
     started = time.perf_counter()
-    agreed = load_agreement(agreement)
-    context = server_context(Path(tls))
-    key = SigningKey(agreed, SERVER, read_signing_key(Path(tls) / SIGNING_KEY))
-    run = ServerRun(agreed, read_catalogue(catalogue, agreed), Path(store), out, force=force)
-    terms = Terms(
-        agreed.run_id,
-        agreed.smallest_roster,
-        largest_message(agreed),
-        drop_after=drop_after,
-        linger=linger,
-    )
-    text = agreed.model_dump_json()
-    with listen(address) as listening, RoundProgress() as progress, StatusFile(Path(store)) as said:
+    agreed, tls = load_agreement(request.agreement), Path(request.tls)
+    context = server_context(tls)
+    key = SigningKey(agreed, SERVER, read_signing_key(tls / SIGNING_KEY))
+    catalogue = read_catalogue(request.catalogue, agreed)
+    check_target(request.out, overwrite=request.force or Path(request.store).exists())
+    teller, results = Teller(agreed, request.store, as_json=request.log), []
 
-        def report(status: dict[str, Any]) -> None:
-            said.write(text, status)
-            if not log:
-                progress.report(status)
+    def report(status: dict[str, Any]) -> None:
+        teller.note(status)
+        teller.say(position(status), **status)
 
-        logged = Log("silo server", sys.stderr if log else None)
-        if log:  # nothing but JSON lines goes where they go
-            logged.say("listening", url=url_of(listening))
-        else:
-            progress.say(f"Listening on {url_of(listening)}")
-        watched = Operations(logged, watch_port)
-        server: Server[SignedRun] = Server(
-            lambda: SignedRun(run.begin(), agreed, key),
-            lambda signed: key.seal("model", run.finish(cast(AnyCoordinator, signed.run))),
-            terms,
-            context,
-            partial(holder_of, agreed),
-            report,
-            watched,
-        )
-        run_until_stopped(watched.beside(server.run(listening)))
-        run.count_models(server.models_sent, server.model_bytes_sent)
-    if run.result is None or run.model is None:
+    with listen(request.listen) as listening, request.open(agreed, begun=False) as run:
+
+        def finish() -> bytes:
+            model = run.model(catalogue)
+            save_once(model, request.out, overwrite=request.force)
+            results.append((model, summary(run, model)))
+            return encode_model(model, agreed)
+
+        teller.say(f"Listening on {url_of(listening)}")
+        server = Server(run, key, finish, drop_after=request.drop_after, linger=request.linger, report=report)
+        server.serve(listening, context)
+    if not results:
         raise Unreachable("stopped before the run had finished; start the server again and it goes on")
-    result = {**run.result, "holder": {"seconds": round(time.perf_counter() - started, 3)}}
-    if as_json:
+    [(model, result)] = results
+    sent = server.model_bytes_sent
+    result |= {"bytes_down": result["bytes_down"] + sent, "model_bytes_down": sent}
+    if "messages_down" in result:
+        result["messages_down"] = len(server.handed_to)
+    result["holder"] = {"seconds": round(time.perf_counter() - started, 3)}
+    if request.as_json:
         print_json(result)
     else:
-        show_run("Trained in silos", result, run.model, out)
+        show_run("Trained in silos", result, model, request.out)
 
 
-@click.command("drop")
-@agreement_option
-@optional_catalogue_option
-@store_option
-@click.option(
-    "--silo",
-    "silos",
-    required=True,
-    multiple=True,
-    metavar="NAME",
-    help="A silo to go on without; repeatable, and cheaper together.",
-)
-@json_option
-def drop_command(
-    agreement: str,
-    catalogue: str | None,
-    store: str,
-    silos: tuple[str, ...],
-    as_json: bool,
-) -> None:
+@takes(_Drop, "drop")
+def drop_command(request: _Drop) -> None:
     """Go on without silos that have left: the current round is asked again of the others.
 
     Stop the server first. The others are charged for the round a second time, once however many silos are dropped
@@ -172,23 +145,19 @@ def drop_command(
     Example:
       discreet federate drop --agreement agreement.json --store run.sqlite --silo north --silo east
     """
-    agreed = load_agreement(agreement)
-    features = read_agreed_features(catalogue, agreed)
-    with open_coordinator(agreed, existing_store(store), features) as coordinator:
-        coordinator.drop(*silos)
-        status = coordinator.status()
-    if as_json:
+    agreed = load_agreement(request.agreement)
+    with request.open(agreed, begun=True) as run:
+        run.drop(*request.silos)
+        status = run.status()
+    Teller(agreed, request.store).note(status)
+    if request.as_json:
         print_json(status)
     else:
-        printer().print(f"Going on with {', '.join(status['roster'])}; start the server again.", markup=False)
+        printer().print(f"Going on with {', '.join(status['roster'])}; start the server again.")
 
 
-@click.command("finish")
-@agreement_option
-@optional_catalogue_option
-@store_option
-@json_option
-def finish_command(agreement: str, catalogue: str | None, store: str, as_json: bool) -> None:
+@takes(AtServer, "finish")
+def finish_command(request: AtServer) -> None:
     """End a run early with what has been released so far, where too few silos are left to go on or it has failed.
 
     Stop the server first; start it again afterwards to save the model and tell the silos, or save it with 'model'.
@@ -198,12 +167,23 @@ def finish_command(agreement: str, catalogue: str | None, store: str, as_json: b
     Example:
       discreet federate finish --agreement agreement.json --store run.sqlite
     """
-    agreed = load_agreement(agreement)
-    features = read_agreed_features(catalogue, agreed)
-    with open_coordinator(agreed, existing_store(store), features) as coordinator:
-        coordinator.finish_early()
-        status = coordinator.status()
-    if as_json:
+    agreed = load_agreement(request.agreement)
+    with request.open(agreed, begun=True) as run:
+        run.finish_early()
+        status = run.status()
+    Teller(agreed, request.store).note(status)
+    if request.as_json:
         print_json(status)
     else:
-        printer().print(f"Ended after {status['round']} rounds; start the server again.", markup=False)
+        printer().print(f"Ended after {status['round']} rounds; start the server again.")
+
+
+def read_catalogue(path: str, agreement: BaseAgreement) -> Catalogue:
+    """The catalogue with the agreed features; it must be the agreed one."""
+    catalogue = Catalogue.from_file(path, features=agreement.features)
+    if catalogue.digest != agreement.catalogue:
+        raise CatalogueInvalid(
+            f"{path} is not the catalogue that was agreed on: the items or their order differ; "
+            "get the file the agreement was made with"
+        )
+    return catalogue

@@ -1,4 +1,4 @@
-"""``discreet federate silo``: one organisation's side of a run."""
+"""``discreet federate silo`` and ``answer``: one organisation's side of a run, over the network or by hand."""
 
 from __future__ import annotations
 
@@ -8,74 +8,124 @@ from typing import Any
 
 import click
 
-from discreet.cli.federate.options import (
-    check_member,
-    enter_silo,
-    open_silo,
-    read_catalogue,
-    read_silo_ratings,
-    silo_options,
-)
-from discreet.cli.federate.output import RoundProgress, answered
-from discreet.cli.federate.status_file import StatusFile
-from discreet.cli.output import counts, json_option, print_json, printer, say_dropped, show_holder
-from discreet.silos.shared.agreements import largest_message, load_agreement
-from discreet.silos.shared.seal import SigningKey
-from discreet.silos.silo.silo_run import SiloRun, statement_of
-from discreet.silos.transport.client import Client
-from discreet.silos.transport.identity import (
+from discreet.catalogue import Catalogue
+from discreet.cli.charged import Charged, given_ledger
+from discreet.cli.federate.files import check_message_place, read_message, write_message
+from discreet.cli.federate.output import Teller
+from discreet.cli.federate.server import read_catalogue
+from discreet.cli.output import Output, counts, print_json, printer, say_dropped, show_holder
+from discreet.cli.request import option, takes
+from discreet.cli.rows import Rows
+from discreet.data.ratings import Ratings
+from discreet.errors import RatingsInvalid, SettingsInvalid
+from discreet.model.storage import check_target
+from discreet.privacy.account.ledger_file import LedgerRun
+from discreet.silos.shared.agreements import AnyAgreement, load_agreement
+from discreet.silos.shared.keys import (
     MASK_KEY,
     SIGNING_KEY,
     client_context,
+    read_mask_key,
     read_signing_key,
 )
-from discreet.silos.transport.participate import participate
-from discreet.silos.transport.passes import pass_of
-from discreet.silos.transport.signed_silo import SignedSilo
+from discreet.silos.shared.prototypes import PrototypeAgreement
+from discreet.silos.shared.signing import SERVER, SigningKey, open_seal
+from discreet.silos.silo.client import Client, participate
+from discreet.silos.silo.ledger import begin_run
+from discreet.silos.silo.prototypes import PrototypeSilo
+from discreet.silos.silo.silo import Silo
 
-__all__ = ["silo_command"]
+__all__ = ["answer_command", "silo_command"]
 
 
-@click.command("silo")
-@silo_options
-@click.option(
-    "--tls",
-    required=True,
-    metavar="DIR",
-    help="Folder with authority.pem, signing.key, and mask.key (not for prototypes).",
-)
-@click.option("--server", "url", required=True, metavar="URL", help="https://HOST:PORT of the server.")
-@click.option(
-    "--patience",
-    type=click.FloatRange(0.0),
-    default=3600.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to go on trying a server that does not respond.",
-)
-@click.option(
-    "--out",
-    metavar="DIR",
-    help="Directory to put the finished model into, to recommend here.",
-)
-@click.option("--force", is_flag=True, help="Replace a model that is already there.")
-@json_option
-@click.pass_context
-def silo_command(
-    ctx: click.Context,
-    /,
-    tls: str,
-    url: str,
-    patience: float,
-    out: str | None,
-    force: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+class _AtSilo(Output, Charged, Rows):
+    """What a silo needs to answer: its ratings, its name and its store."""
+
+    agreement: str = option("What was agreed.", metavar="FILE")
+    name: str = option("This silo's name in the agreement.")
+    ratings: str = option("This silo's ratings: a file.", metavar="RATINGS")
+    catalogue: str = option("Public list of items (CSV, Parquet, NDJSON or text).", metavar="FILE")
+    store: str = option(
+        "This silo's account and the answers it gave; keep it, it is what stops a second charge.",
+        metavar="FILE",
+    )
+
+    def signing(self, agreement: AnyAgreement, path: Path) -> SigningKey:
+        """The silo's key; refuses a name that is not in the agreement."""
+        if self.name not in agreement.roster:
+            silos = ", ".join(agreement.roster)
+            raise SettingsInvalid(f"{self.name} is not in the agreement; its silos: {silos}")
+        return SigningKey(agreement, self.name, read_signing_key(path))
+
+    def read(self, agreement: AnyAgreement, catalogue: Catalogue) -> tuple[Ratings, LedgerRun | None]:
+        """The silo's ratings. Where there is a ledger, the agreed budget is reserved in it before any is read."""
+        ledger, run = given_ledger(self.ledger, self.ledger_group), None
+        if ledger is not None:
+            begun = begin_run(ledger, agreement, self.name, catalogue.paid)
+            run = click.get_current_context().with_resource(begun)
+        if agreement.explicit != (self.rating is not None):
+            raise RatingsInvalid(
+                "the agreement is about ratings: name their column with --rating"
+                if agreement.explicit
+                else "the agreement is about implicit feedback; leave --rating out"
+            )
+        reading: Any = {
+            **self.reading(),
+            "rating_range": agreement.rating_range,
+            "catalogue": catalogue,
+        }
+        return Ratings.from_file(self.ratings, **reading), run
+
+    def open(
+        self,
+        agreement: AnyAgreement,
+        ratings: Ratings,
+        mask_key: Path,
+        signing: SigningKey,
+        journal: LedgerRun | None,
+    ) -> Silo | PrototypeSilo:
+        """The silo; for sums with its mask key."""
+        store = Path(self.store)
+        if isinstance(agreement, PrototypeAgreement):
+            return PrototypeSilo(store, agreement, self.name, ratings, journal=journal)
+        key = read_mask_key(mask_key)
+        return Silo(store, agreement, self.name, key, ratings, journal=journal, signing=signing)
+
+
+class _TakePart(_AtSilo):
+    """What `silo` can be asked."""
+
+    tls: str = option(
+        "Folder with authority.pem, signing.key, and mask.key (not for prototypes).", metavar="DIR"
+    )
+    server: str = option("https://HOST:PORT of the server.", metavar="URL")
+    patience: float = option(
+        "How long to go on trying a server that does not respond.", 3600.0, ge=0.0, metavar="SECONDS"
+    )
+    out: str | None = option("Directory to put the finished model into, to recommend here.", metavar="DIR")
+    force: bool = option("Replace a model that is already there.")
+
+
+class _Answer(_AtSilo):
+    """What `answer` can be asked."""
+
+    mask_key: str | None = option(
+        "This silo's own, of 'discreet federate key'. Not for prototypes.", metavar="FILE"
+    )
+    signing_key: str | None = option(
+        "This silo's own, of 'key --signing'; signing.key beside the mask key if left out.", metavar="FILE"
+    )
+    question: str | None = option("The question, as exported. For prototypes there is none.", metavar="FILE")
+    out: str = option("Where to put the answer.", metavar="FILE")
+
+
+@takes(_TakePart, "silo")
+def silo_command(request: _TakePart) -> None:
     """Take part in a run with this organisation's ratings, which stay here.
 
     Calls the server and is never called. Refuses, with exit code 2 and nothing charged, whatever the agreement does
-    not allow. After any stop, start it again with the same --store: what was answered is answered the same.
+    not allow. After any stop, start it again with the same --store: what was answered is answered the same. Started
+    again after the end, it says so.
 
     \b
     Example:
@@ -84,53 +134,109 @@ def silo_command(
           --server https://server.example:8443
     """
     started = time.perf_counter()
-    agreement = load_agreement(options["agreement"])
-    options["mask_key"] = Path(tls) / MASK_KEY
-    catalogue = read_catalogue(options["catalogue"], agreement)
-    run = SiloRun(agreement, catalogue, Path(options["store"]), out, force=force)
-    context = client_context(Path(tls))
-    check_member(agreement, options["name"])
-    key = SigningKey(agreement, options["name"], read_signing_key(Path(tls) / SIGNING_KEY))
-    journal = enter_silo(ctx, agreement, options, catalogue)
-    ratings = read_silo_ratings(agreement, catalogue, options)
+    agreement, tls = load_agreement(request.agreement), Path(request.tls)
+    catalogue = read_catalogue(request.catalogue, agreement)
+    out = None if request.out is None else Path(request.out)
+    if out is not None:
+        check_target(out, overwrite=request.force or Path(request.store).exists())
+    context = client_context(tls)
+    key = request.signing(agreement, tls / SIGNING_KEY)
+    ratings, journal = request.read(agreement, catalogue)
     say_dropped(ratings)
-    text = agreement.model_dump_json()
-    with (
-        open_silo(agreement, ratings, options, key, journal) as silo,
-        RoundProgress() as progress,
-        StatusFile(Path(options["store"])) as said,
-    ):
+    teller = Teller(agreement, request.store)
+    with request.open(agreement, ratings, tls / MASK_KEY, key, journal) as silo:
 
         def report() -> None:
-            said.write(text, silo.status())
-            progress.say_once(answered(silo.status()))
+            teller.note(silo.status())
+            teller.say(_answered(silo.status()))
 
-        said.write(text, silo.status())
-        largest = largest_message(agreement)
-        client = Client(
-            url, agreement.run_id, largest, context, pass_of(key), patience=patience, on_trouble=progress.say
-        )
-        signed = SignedSilo(silo, key)
-        participate(
-            signed,
-            client,
-            lambda message: run.finish(silo, signed.model(message)),
-            report,
-        )
-        status, statement = silo.status(), statement_of(silo)
+        def trouble(reason: str) -> None:
+            teller.note({**silo.status(), "trouble": reason or None})
+            if reason:
+                teller.say(f"{reason}; trying again")
+
+        over = silo.finished and (out is None or out.is_dir())
+        if not over:
+            client = Client(request.server, key, context, patience=request.patience, on_trouble=trouble)
+            participate(
+                silo,
+                key,
+                client,
+                lambda message: silo.finish(message, catalogue, out, force=request.force),
+                report,
+            )
+        status, statement = silo.status(), silo.paid()
+    teller.note(status)
     if journal is not None:
         journal.end()
     holder = {**counts(ratings), "seconds": round(time.perf_counter() - started, 3)}
-    if as_json:
+    if request.as_json:
         stated = None if statement is None else statement.model_dump(mode="json")
         print_json({**status, "statement": stated, "holder": holder})
         return
     console = printer()
+    if over:
+        console.print(
+            "This silo's part in the run is over: it has had the model, and nothing was asked of it."
+        )
     if statement is None:
         console.print("The run has finished without this silo; nothing was charged to its users.")
     else:
-        console.print(f"What {options['name']} owes its own users, from its own account:", markup=False)
-        console.print(str(statement), markup=False)
+        console.print(f"What {request.name} owes its own users, from its own account:")
+        console.print(str(statement))
     if out is not None:
-        console.print(f"Model saved to {out}", markup=False)
+        console.print(f"Model saved to {out}")
     show_holder(holder)
+
+
+@takes(_Answer, "answer")
+def answer_command(request: _Answer) -> None:
+    """Answer a question file from this organisation's ratings, which stay here.
+
+    The same checks and the same account as over the network: the same question again gives the same answer and no
+    further charge.
+
+    \b
+    Example:
+      discreet federate answer --agreement agreement.json --name north --ratings north.csv --user user \\
+          --item item --rating stars --catalogue items.csv --store north.sqlite --mask-key mask.key \\
+          --question question-1.bin --out answer-north-1.bin
+    """
+    agreement, out = load_agreement(request.agreement), Path(request.out)
+    asks = not isinstance(agreement, PrototypeAgreement)
+    for name, given in (("--question", request.question), ("--mask-key", request.mask_key)):
+        if asks != (given is not None):
+            raise SettingsInvalid(
+                f"{name} FILE is missing" if asks else f"prototypes need no {name}; leave it out"
+            )
+    asked = None if request.question is None else Path(request.question)
+    check_message_place(out, store=Path(request.store), question=asked)
+    mask_key = Path(request.mask_key or "")
+    if request.signing_key is None and request.mask_key is None:
+        raise SettingsInvalid("--signing-key FILE is missing")
+    beside = mask_key.with_name(SIGNING_KEY) if request.mask_key else mask_key
+    key = request.signing(agreement, Path(request.signing_key) if request.signing_key else beside)
+    body = b""
+    if asked is not None:
+        body = open_seal(agreement, read_message(asked, agreement), "question", SERVER).body
+    catalogue = read_catalogue(request.catalogue, agreement)
+    ratings, journal = request.read(agreement, catalogue)
+    with request.open(agreement, ratings, mask_key, key, journal) as silo:
+        answer = key.seal("answer", silo.answer(body))
+        status = silo.status()
+    write_message(out, answer)
+    Teller(agreement, request.store).note(status)
+    if request.as_json:
+        print_json({**status, "file": request.out, "bytes": len(answer), "holder": counts(ratings)})
+    else:
+        printer().print(f"Wrote {out} ({len(answer):,} bytes): {_answered(status)}.")
+
+
+def _answered(status: dict[str, Any]) -> str:
+    """What to say after an answer has arrived, from the silo's status."""
+    spent = f"epsilon {status['epsilon_spent']:.4g} spent"
+    if "rounds" not in status:
+        return f"the one message is sent ({status['bytes']:,} bytes); {spent}"
+    if status["round"] is None:
+        return f"the roll call is signed, nothing is answered yet; {spent}"
+    return f"round {status['round']} (in the ledger: {status['question']}) answered; {spent}"

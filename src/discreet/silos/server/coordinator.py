@@ -6,30 +6,39 @@ goes on from there.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from discreet.catalogue import Catalogue, ItemFeatures
-from discreet.errors import Refused
+from discreet.errors import BudgetInvalid, Refused
 from discreet.model import Model
-from discreet.privacy.accounting import epsilon_from
+from discreet.privacy.accounting import compose, epsilon_from
 from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.ledger import Ledger
 from discreet.privacy.own_noise import why_not_private
-from discreet.silos.server.coordinator_store import CoordinatorStore
-from discreet.silos.server.progress import RunProgress
 from discreet.silos.server.releasing import answer_size, release_sum
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.messages import AnswerMessage, digest
+from discreet.silos.shared.messages import (
+    PRESENT,
+    AnswerMessage,
+    PresentMessage,
+    QuestionMessage,
+    RollCall,
+    digest,
+)
 from discreet.silos.shared.outcome import build_model
-from discreet.silos.shared.position import Position
-from discreet.silos.shared.roll_call import PRESENT, PresentMessage, RollCall
-from discreet.silos.shared.store import StoreOwner
+from discreet.silos.shared.position import Position, charge_detail, charge_name
+from discreet.silos.shared.store import COORDINATOR, Store, StoreOwner, pack, unpack
+from discreet.types import Floats
 
 __all__ = ["Coordinator"]
 
+Release = Mapping[str, Floats]
 
-class Coordinator(StoreOwner[CoordinatorStore]):
-    """Runs the conversation of an agreement. Safe to use from several threads.
+
+class Coordinator(StoreOwner):
+    """Runs the protocol of an agreement. Safe to use from several threads.
 
     Parameters
     ----------
@@ -51,14 +60,16 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         features: ItemFeatures | None = None,
         fixed_noise_key_not_private: bytes | None = None,
     ) -> None:
-        agreement.check_features(features)
         self.agreement = agreement
         self._noise_key = fixed_noise_key_not_private
-        self._store = CoordinatorStore(Path(store), agreement)
-        self._progress = RunProgress(agreement, features)
-        self._bytes_down = 0
-        self._called: RollCall | None = None
-        self._reload()
+        self._position = Position(agreement, features)
+        self._ledger = Ledger(agreement.budget)  # what any silo may have been charged, repeats included
+        self._last_release: Release = {}
+        self._called = self._asked = self._ended = False
+        self._failure: BudgetInvalid | Refused | None = None
+        self._charged = False  # the current question, because its release is out and cannot be used
+        self._store = Store(Path(store), agreement.digest, COORDINATOR)
+        self._replay()
 
     def question(self) -> bytes | None:
         """What to answer now, the same bytes for every silo: a roll call, then its question; ``None`` at the end.
@@ -70,14 +81,11 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         """
         with self._store.lock:
             self._proceed()
-            if self._progress.failure is not None:
-                raise self._progress.failure
+            if self._failure is not None:
+                raise self._failure
             if self.finished:
                 return None
-            position = self._progress.position
-            if not self._progress.asked:
-                return self._call(position).encode()
-            return self._store.question(position.round, position.attempt)
+            return self._stored_question() if self._asked else self._call().encode()
 
     def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
         """Take a silo's answer; it is on the disk when this returns.
@@ -92,7 +100,7 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         Returns
         -------
         dict
-            ``repeated`` (it had come before) and the status.
+            ``repeated``: whether it had come before.
 
         Raises
         ------
@@ -102,11 +110,14 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         with self._store.lock:
             self._proceed()
             if body[:4] == PRESENT:
-                return self._receive_present(silo_name, body)
+                return {"repeated": self._receive_present(silo_name, body)}
             message = AnswerMessage.decode(body, self.agreement)
             if message.silo != silo_name:
                 raise Refused(f"{silo_name} sent an answer in the name of {message.silo}")
-            known = self._store.digest_of(message.round, message.attempt, silo_name)
+            known = {
+                entry.silo: entry.facts["digest"]
+                for entry in self._store.entries("answer", at=(message.round, message.attempt))
+            }.get(silo_name)
             if known not in (None, digest(body)):
                 raise Refused(
                     f"{silo_name} has answered round {message.round} already, with other bytes: it has two copies with "
@@ -114,9 +125,12 @@ class Coordinator(StoreOwner[CoordinatorStore]):
                 )
             if known is None:
                 self._check(message)
-                self._store.receive(message, digest(body), body)
-                self._proceed()
-            return {"repeated": known is not None, **self.status()}
+                place = message.round, message.attempt, silo_name
+                with self._store.transaction():
+                    self._store.add(
+                        "answer", *place, body=body, digest=digest(body), fixed_noise=message.fixed_noise
+                    )
+            return {"repeated": known is not None}
 
     def drop(self, *silo_names: str) -> None:
         """Give up waiting for some silos: they are out of the run.
@@ -132,23 +146,14 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         """
         with self._store.lock:
             self._proceed()
-            position = self._progress.position
-            waiting = self._may_be_dropped(position)
+            waiting = self._waiting_for() if self._failure is None else self._position.roster
             if not silo_names:
                 raise Refused("name the silos to go on without")
             for name in silo_names:
                 if name not in waiting:
                     raise Refused(f"{name} is not awaited, so there is nothing to give up")
-            roster = [name for name in position.roster if name not in silo_names]
-            if self._progress.failure is None and not self._progress.asked:
-                position = position.copy()
-                position.leave(roster)
-                self._begin(position)
-                self._progress.position = position
-            else:
-                position = self._progress.repeated(roster)
-                self._begin(position)
-                self._progress.repeat(position)
+            roster = [name for name in self._position.roster if name not in silo_names]
+            self._go_on_with(roster, repeat=self._asked, stored=False)
             self._proceed()
 
     def finish_early(self) -> None:
@@ -161,131 +166,143 @@ class Coordinator(StoreOwner[CoordinatorStore]):
         """
         with self._store.lock:
             self._proceed()
-            if self._progress.over:
+            if self.finished:
                 raise Refused("the run is over; 'discreet federate model' saves its model")
-            if self._progress.position.trained() is None:
+            if self._position.trained() is None:
                 raise Refused(
                     "a run can be ended early after its second release and before its last; so far there is nothing "
-                    f"to make a model of (what silos may have paid: mu {self._progress.charged_mu:.4g})"
+                    f"to make a model of (what silos may have paid: mu {self._charged_mu():.4g})"
                 )
-            self._store.end(self._progress.position.round)
-            self._progress.end()
+            with self._store.transaction():
+                self._store.add("end", self._position.round)
+                self._store.forget_bodies("answer")
+            self._store.forget_deleted()
+            self._end()
 
     @property
     def finished(self) -> bool:
         """Whether there is a model."""
-        return self._progress.state == "finished"
+        return self._state() == "finished"
 
     def status(self) -> dict[str, Any]:
         """Where the run stands, for people and for JSON."""
         with self._store.lock:
-            progress = self._progress
-            position, failure = progress.position, progress.failure
+            self._proceed()
+            position, spent, traffic = self._position, self._charged_mu(), self.traffic()
+            # A run that has spent everything owes its budget.
+            epsilon = min(epsilon_from(spent, self.agreement.delta), self.agreement.epsilon) if spent else 0.0
             return {
                 "run": self.agreement.run_id,
-                "state": progress.state,
-                "reason": None if failure is None else str(failure),
+                "state": self._state(),
+                "reason": None if self._failure is None else str(self._failure),
                 "round": position.round,
-                "question": progress.name,
-                "rounds": position.round if progress.ended else position.rounds,
+                "question": None if position.question is None else self._cost()[0],
+                "rounds": position.round if self._ended else position.rounds,
                 "attempt": position.attempt,
                 "roster": list(position.roster),
-                "stage": "answer" if progress.asked else "roll call",
+                "stage": "answer" if self._asked else "roll call",
                 "waiting_for": self._waiting_for(),
-                "bytes_up": self._store.bytes_up,
-                "bytes_down": self._bytes_down,
-                "charged_mu": progress.charged_mu,
-                "epsilon_spent": self._epsilon(progress.charged_mu),
+                "bytes_up": sum(row["bytes_up"] for row in traffic),
+                "bytes_down": sum(row["bytes_down"] for row in traffic),
+                "charged_mu": spent,
+                "epsilon_spent": epsilon,
                 "epsilon": self.agreement.epsilon,
                 "delta": self.agreement.delta,
             }
 
-    def _epsilon(self, mu: float) -> float:
-        """Owed for so much, rounded up; a run that has spent everything owes its budget."""
-        return min(epsilon_from(mu, self.agreement.delta), self.agreement.epsilon) if mu else 0.0
-
     def traffic(self) -> list[dict[str, int]]:
-        """Bytes down and up, question by question."""
-        with self._store.lock:
-            return self._store.traffic()
+        """Bytes down and up, question by question, roll calls included."""
+        sums: dict[tuple[int, int], dict[str, int]] = {}
+        for entry in self._store.entries("call", "present", "question", "answer"):
+            row = sums.setdefault((entry.round, entry.attempt), {"bytes_down": 0, "bytes_up": 0})
+            way = "bytes_up" if entry.kind in ("present", "answer") else "bytes_down"
+            row[way] += entry.size
+        return [
+            {"round": round_, "attempt": attempt, **row} for (round_, attempt), row in sorted(sums.items())
+        ]
 
     def model(self, catalogue: Catalogue) -> Model:
         """The model, once the run is over."""
         with self._store.lock:
             self._proceed()
-            progress = self._progress
-            if progress.failure is not None:
-                raise progress.failure
-            if progress.running:
+            if self._failure is not None:
+                raise self._failure
+            if not self.finished:
                 raise Refused("the run is not over yet; there is no model")
-            fixed = self._store.fixed_noise or why_not_private(self._server_noise(), Noise) is not None
-            trained = progress.position.trained()
+            drawn = (entry.facts["fixed_noise"] for entry in self._store.entries("answer", "release"))
+            fixed = any(drawn) or why_not_private(self._server_noise(), Noise) is not None
+            trained = self._position.trained()
             assert trained is not None
-            return build_model(
-                self.agreement,
-                trained,
-                catalogue,
-                progress.ledger,
-                fixed_noise_key=fixed,
-            )
+            return build_model(self.agreement, trained, catalogue, self._ledger, fixed_noise_key=fixed)
+
+    def _state(self) -> str:
+        if self._failure is not None:
+            return "failed"
+        return "finished" if self._ended or self._position.question is None else "running"
 
     def _waiting_for(self) -> list[str]:
-        if not self._progress.running:
+        if self._state() != "running":
             return []
-        position = self._progress.position
-        if not self._progress.asked:
-            return self._absent(position)
-        answered = self._store.answered(position.round, position.attempt)
-        return [name for name in position.roster if name not in answered]
+        here = self._answered() if self._asked else self._present()
+        return [name for name in self._position.roster if name not in here]
 
-    def _absent(self, position: Position) -> list[str]:
-        """Who has not signed the roll call; nobody where all are in one process."""
+    def _answered(self) -> set[str]:
+        return {entry.silo for entry in self._store.entries("answer", at=self._position.place)}
+
+    def _present(self) -> dict[str, str]:
+        """Signatures of the roll call, by silo; where all are in one process, everybody is there unsigned."""
         if self.agreement.signing_keys is None:
-            return []
-        present = self._store.present(position.round, position.attempt, position.roster)
-        return [name for name in position.roster if name not in present]
+            return dict.fromkeys(self._position.roster, "")
+        roster = list(self._position.roster)
+        return {
+            entry.silo: entry.facts["signature"]
+            for entry in self._store.entries("present", at=self._position.place)
+            if entry.facts["roster"] == roster
+        }
 
-    def _receive_present(self, silo_name: str, body: bytes) -> dict[str, Any]:
-        """Take a silo's word that it is there."""
+    def _receive_present(self, silo_name: str, body: bytes) -> bool:
+        """Take a silo's word that it is there; whether it had come before."""
         message = PresentMessage.decode(body, self.agreement)
         if message.silo != silo_name:
             raise Refused(f"{silo_name} signed a roll call in the name of {message.silo}")
         call = message.call
-        known = silo_name in self._store.present(call.round, call.attempt, call.roster)
-        if not known:
-            self._check_member(message)
-            if not self._progress.running or self._progress.asked or call != self._called:
-                raise Refused(
-                    f"the roll of round {call.round} with these silos is not being called (any more)"
-                )
-            self._store.note_present(message, len(body))
-            self._proceed()
-        return {"repeated": known, **self.status()}
+        known = any(
+            (entry.silo, tuple(entry.facts["roster"])) == (silo_name, call.roster)
+            for entry in self._store.entries("present", at=(call.round, call.attempt))
+        )
+        if known:
+            return True
+        self._check_member(message.silo)
+        if self._state() != "running" or self._asked or call != self._call():
+            raise Refused(f"the roll of round {call.round} with these silos is not being called (any more)")
+        with self._store.transaction():
+            self._store.add(
+                *("present", call.round, call.attempt, silo_name),
+                size=len(body),
+                roster=call.roster,
+                signature=message.signature,
+            )
+        return False
 
-    def _may_be_dropped(self, position: Position) -> list[str]:
-        if self._progress.failure is not None:
-            return list(position.roster)
-        return self._waiting_for()
-
-    def _check_member(self, message: AnswerMessage | PresentMessage) -> None:
-        if message.silo not in self.agreement.silos:
-            raise Refused(f"{message.silo} is not in the agreement")
-        if message.silo not in self._progress.position.roster:
-            raise Refused(f"{message.silo} is out of this run: the others went on without it")
+    def _check_member(self, silo: str) -> None:
+        if silo not in self.agreement.silos:
+            raise Refused(f"{silo} is not in the agreement")
+        if silo not in self._position.roster:
+            raise Refused(f"{silo} is out of this run: the others went on without it")
 
     def _check(self, message: AnswerMessage) -> None:
-        position = self._progress.position
-        self._check_member(message)
-        if not self._progress.running:
+        position = self._position
+        self._check_member(message.silo)
+        if self._state() != "running":
             raise Refused("the run is over")
-        if (message.round, message.attempt) != (position.round, position.attempt):
+        if (message.round, message.attempt) != position.place:
             raise Refused(
                 f"an answer to round {message.round} (attempt {message.attempt}) came where round {position.round} "
                 f"(attempt {position.attempt}) is under way"
             )
-        if not self._progress.asked:
+        if not self._asked:
             raise Refused(f"round {position.round} has not been asked yet: the roll is being called")
-        if message.question != digest(self._store.question(position.round, position.attempt)):
+        if message.question != digest(self._stored_question()):
             raise Refused(
                 f"{message.silo} has answered another question than was asked in round {position.round}"
             )
@@ -293,72 +310,140 @@ class Coordinator(StoreOwner[CoordinatorStore]):
             raise Refused(f"the answer of {message.silo} has the wrong length")
 
     def _proceed(self) -> None:
-        """Release as soon as all answers are in. After a crash in between this is where the run goes on."""
-        if not self._progress.running:
-            return
-        position = self._progress.position
-        if not self._progress.asked:
-            if self._called != self._call(position):  # the store was full when the last round ended
-                self._begin(position)
-            if self._absent(position):
+        """Ask as soon as all are there, release as soon as all answers are in. After a crash the run goes on here."""
+        while self._state() == "running":
+            if not self._called:
+                self._begin()
+            if self._waiting_for():
                 return
-            self._ask(position)
-        if self._waiting_for():
-            return
-        round_, attempt = position.round, position.attempt
-        answers = self._store.answers(round_, attempt)
-        noise = self._server_noise(round_, attempt)
-        try:
-            release = release_sum(self.agreement, position, answers, noise)
-        except Refused as error:
-            self._progress.failure = error
-            return
-        not_own = why_not_private(noise, Noise) is not None
-        self._store.release(round_, attempt, release, fixed_noise=not_own)
-        self._progress.take(release)
-        self._proceed()
+            if self._asked:
+                self._release()
+            else:
+                self._ask()
 
-    def _server_noise(self, round_: int = 0, attempt: int = 0) -> Noise:
+    def _begin(self) -> None:
+        """Begin to call the roll; nothing of the answers to an attempt that it replaces is kept."""
+        signed = self.agreement.signing_keys is not None
+        size = len(self._call().encode()) * len(self._position.roster) if signed else 0
+        with self._store.transaction():
+            self._store.add("call", *self._position.place, size=size, roster=self._position.roster)
+            self._store.forget_bodies("answer")
+        self._store.forget_deleted()
+        self._called = True
+
+    def _ask(self) -> None:
+        """Ask what all silos of the roster have signed to answer."""
+        position, present = self._position, self._present()
+        assert position.question is not None
+        signatures = tuple(present[name] for name in position.roster if present[name])
+        body = QuestionMessage(
+            *(self.agreement.run_id, position.round, position.attempt, position.roster),
+            *(position.question, self._last_release, signatures),
+        ).encode()
+        with self._store.transaction():
+            self._store.add("question", *position.place, body=body, size=len(body) * len(position.roster))
+        self._asked = True
+
+    def _release(self) -> None:
+        """Release the sum of all answers, and keep nothing longer than needed of what it was made from."""
+        place, noise = self._position.place, self._server_noise()
+        # One at a time: they may be long.
+        bodies = (self._store.body("answer", *place, name) or b"" for name in sorted(self._answered()))
+        try:
+            release = release_sum(self.agreement, self._position, bodies, noise)
+        except Refused as error:
+            self._failure = error
+            return
+        fixed = why_not_private(noise, Noise) is not None
+        with self._store.transaction():
+            self._store.add("release", *place, body=pack(release), fixed_noise=fixed)
+            self._store.forget_bodies("answer")
+        self._store.forget_deleted()
+        self._take(release)
+
+    def _take(self, release: Release) -> None:
+        """All have answered and this was released."""
+        name, mu = self._cost()
+        self._ledger.redeem(self._ledger.charge(name, mu=mu, detail=self._detail()))
+        self._last_release = release
+        position = self._position.copy()
+        try:
+            position.take(release)
+        except (BudgetInvalid, Refused) as error:
+            self._failure, self._charged = error, True
+        else:
+            self._position, self._asked, self._called = position, False, False
+
+    def _go_on_with(self, roster: Sequence[str], *, repeat: bool, stored: bool) -> None:
+        """Go on without some silos: at no cost while the roll is called, else by repeating the round."""
+        if self._charged:
+            raise Refused(
+                f"round {self._position.round} was released and cannot be asked again; end the run with "
+                "'discreet federate finish'"
+            )
+        position = self._position.copy()
+        if repeat:
+            position.repeat(roster)
+            self._give_up()
+        else:
+            position.leave(roster)
+        self._position, self._failure, self._asked, self._called = position, None, False, stored
+        if not stored:
+            self._begin()
+
+    def _end(self) -> None:
+        self._give_up()
+        self._ended, self._failure = True, None
+
+    def _give_up(self) -> None:
+        """Charge an attempt that came to nothing: silos may have answered it."""
+        if self._charged or not self._asked:
+            return
+        name, mu = self._cost()
+        detail = self._detail() | {"released": False}
+        self._ledger.charge(f"{name} (given up)", mu=mu, detail=detail)
+
+    def _charged_mu(self) -> float:
+        """All costs, with that of the question that was asked last: silos may have answered it, whatever came of it."""
+        spent = self._ledger.spent_mu
+        return (
+            spent if self.finished or self._charged or not self._asked else compose([spent, self._cost()[1]])
+        )
+
+    def _cost(self) -> tuple[str, float]:
+        question = self._position.question
+        assert question is not None
+        return charge_name(question.name, self._position.attempt), question.mu
+
+    def _detail(self) -> dict[str, Any]:
+        """As in the silos' ledgers."""
+        return charge_detail(len(self._position.roster), *self._position.place)
+
+    def _call(self) -> RollCall:
+        return RollCall(self.agreement.run_id, *self._position.place, self._position.roster)
+
+    def _stored_question(self) -> bytes:
+        return self._store.body("question", *self._position.place) or b""
+
+    def _server_noise(self) -> Noise:
         if self._noise_key is None:
             return Noise()
+        round_, attempt = self._position.place
         return Noise.fixed_key_not_private(self._noise_key + f"|{round_}|{attempt}".encode())
 
-    def _call(self, position: Position) -> RollCall:
-        return RollCall(self.agreement.run_id, position.round, position.attempt, position.roster)
-
-    def _begin(self, position: Position) -> None:
-        """Begin to call the roll, which may end at once where all are in one process."""
-        call = self._call(position)
-        signed = self.agreement.signing_keys is not None
-        size = len(call.encode()) * len(position.roster) if signed else 0
-        self._store.call(position.round, position.attempt, position.roster, size)
-        self._bytes_down += size
-        self._called = call
-
-    def _ask(self, position: Position) -> None:
-        """Ask what all silos of the roster have signed to answer."""
-        present = self._store.present(position.round, position.attempt, position.roster)
-        body = self._progress.question(position, tuple(present[name] for name in position.roster if present))
-        self._store.ask(position.round, position.attempt, position.roster, body)
-        self._bytes_down += len(body) * len(position.roster)
-        self._progress.asked = True
-
-    def _reload(self) -> None:
-        """Replay what the store remembers."""
-        progress = self._progress
-        for entry in self._store.asked():
-            if entry.attempt > progress.position.attempt:
-                progress.repeat(progress.repeated(entry.roster))
-            elif entry.roster != progress.position.roster:
-                progress.position.leave(entry.roster)
-            self._bytes_down += entry.bytes_down
-            self._called = self._call(progress.position)
-            if entry.size is not None:
-                self._bytes_down += entry.size * len(entry.roster)
-                progress.asked = True
-            if entry.release is not None:
-                progress.take(entry.release)
-        if self._store.ended:
-            progress.end()
-        elif progress.running and not progress.asked:
-            self._proceed()
+    def _replay(self) -> None:
+        """Take the steps again that the store remembers."""
+        for entry in self._store.entries("call", "question", "release", "end"):
+            if entry.kind == "call":
+                roster = tuple(entry.facts["roster"])
+                if entry.attempt > self._position.attempt:
+                    self._go_on_with(roster, repeat=True, stored=True)
+                elif roster != self._position.roster:
+                    self._go_on_with(roster, repeat=False, stored=True)
+                self._called = True
+            elif entry.kind == "question":
+                self._asked = True
+            elif entry.kind == "release":
+                self._take(unpack(self._store.body("release", entry.round, entry.attempt)))
+            else:
+                self._end()

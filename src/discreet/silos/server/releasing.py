@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.errors import DiscreetError, Refused, SettingsInvalid
 from discreet.privacy.gaussian.gate import Gate
@@ -17,6 +16,7 @@ from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.masks import to_totals
 from discreet.silos.shared.messages import AnswerMessage
 from discreet.silos.shared.position import Position
+from discreet.types import Floats
 
 __all__ = ["answer_size", "release_sum"]
 
@@ -30,44 +30,31 @@ def answer_size(position: Position) -> int:
 
 
 def release_sum(
-    agreement: Agreement,
-    position: Position,
-    answers: Iterable[bytes],
-    noise: Noise,
-) -> dict[str, npt.NDArray[np.float64]]:
+    agreement: Agreement, position: Position, answers: Iterable[bytes], noise: Noise
+) -> dict[str, Floats]:
     """The release of the current question from all answers to it.
 
     Notes
     -----
     **Privacy**. The sum is all that the masks leave visible. Noise is in it already, or is added here by the gate.
     """
-    assert position.question is not None
+    question, forms = position.question, position.forms()
+    assert question is not None
     total = np.zeros(answer_size(position), dtype=np.uint64)
     for body in answers:
         total += AnswerMessage.decode(body, agreement).masked
     values = to_totals(total, list(position.shapes().values()))
-    forms = position.forms()
     totals = [Total(form.name, value, form.sigmas(1.0)) for form, value in zip(forms, values, strict=True)]
     # A ledger of its own: the run's is charged once the release is on the disk.
-    gate = Gate(Ledger(agreement.budget), noise)
+    gate, noised = Gate(Ledger(agreement.budget), noise), agreement.noise == "shares"
     try:
-        _check_sums(totals)
-        return gate.release_totals(
-            position.question.name,
-            forms,
-            totals,
-            mu=position.question.mu,
-            noised=agreement.noise == "shares",
-        )
+        for one in totals:
+            if one.value.max(initial=0) >= _LARGEST_SUM or one.value.min(initial=0) <= -_LARGEST_SUM:
+                raise SettingsInvalid(f"{one.name}: a sum passes 2^62")
+        return gate.release_totals(question.name, forms, totals, mu=question.mu, noised=noised)
     except DiscreetError as error:
         raise Refused(
-            f"the answers to round {position.round} do not add up to a sum over users: some silo has masked or summed "
-            f"otherwise than agreed ({error}). Go on without that silo ('discreet federate drop'), or end the run with "
-            "the rounds before ('discreet federate finish')"
+            f"wrong shares: the answers to round {position.round} do not add up to a sum over users, so some silo has "
+            f"masked or summed otherwise than agreed ({error}). Go on without that silo ('discreet federate drop'), or "
+            "end the run with the rounds before ('discreet federate finish')"
         ) from None
-
-
-def _check_sums(totals: Iterable[Total]) -> None:
-    for total in totals:
-        if total.value.max(initial=0) >= _LARGEST_SUM or total.value.min(initial=0) <= -_LARGEST_SUM:
-            raise SettingsInvalid(f"{total.name}: a sum passes 2^62")

@@ -1,15 +1,36 @@
-"""What all organisations have signed up to, out of band, before they train together by summed contributions."""
+"""What all organisations have signed up to, out of band, before they train together: one JSON file for all.
+
+There are two ways: contributions summed round by round, and one message of private prototypes from each silo
+(:mod:`discreet.silos.shared.prototypes`).
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+import os
+import secrets
 from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from discreet.catalogue import Catalogue, ItemFeatures, RatingScale
-from discreet.errors import SettingsInvalid
+from discreet.catalogue.feature_columns import Kind
+from discreet.catalogue.scale import why_no_range
+from discreet.errors import Refused, SettingsInvalid
 from discreet.methods.lookup import check_allowed
 from discreet.methods.protocol import ProtocolRun
 from discreet.methods.public_half import Facts, PublicHalf
@@ -17,13 +38,196 @@ from discreet.methods.public_halves import find_public_half
 from discreet.methods.settings import PrivateSettings
 from discreet.privacy.budget import Budget
 from discreet.privacy.ledger import Ledger
-from discreet.silos.shared.base_agreement import BaseAgreement, Hex32, Name, catalogue_digest
 
-__all__ = ["Agreement", "catalogue_digest"]
+__all__ = ["MOST_WORDS", "Agreement", "BaseAgreement", "Name", "read_agreement"]
+
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
+_LARGEST_FILE = 1 << 20
+# Names of columns go into every statement, which must fit into a message.
+_MOST_FEATURES, _LONGEST_FEATURE = 64, 200
+MOST_WORDS = 2 << 20
+"""Bytes that a message has at most beside its numbers: header or statement, and signature."""
+# A model of items with features has weights for each column of their matrix: a few vocabularies of 50,000 words for
+# each feature, times the rank.
+_FEATURE_NUMBERS = 10_000_000
+
+Name = Annotated[str, Field(pattern=_NAME)]
+_Hex32 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class BaseAgreement(BaseModel):
+    """What both ways to train together are agreed on.
+
+    Attributes
+    ----------
+    name
+        Of the run, for people.
+    nonce
+        Random, so that no two runs are taken for each other.
+    epsilon
+        What each silo's users may spend in the run.
+    catalogue, n_items, rating_range
+        Digest and number of the public items, and the scale; no range means clicks.
+    seed
+        Of the random start of the factors.
+    signing_keys, server_key
+        Ed25519 public keys (hex) of the silos by name, and of the server: who has sent what, whatever carried it. Both
+        or neither; absent where all parties are one process.
+    features, features_digest
+        Columns of the catalogue that are features of the items, with their kinds, and the digest of the matrix that
+        they make (:attr:`discreet.catalogue.ItemFeatures.digest`); both or neither.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    version: Literal[1] = 1
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    nonce: _Hex32
+    epsilon: float
+    catalogue: _Hex32
+    n_items: Annotated[int, Field(ge=2, lt=2**31)]
+    rating_range: tuple[float, float] | None
+    seed: Annotated[int, Field(ge=0, lt=2**63)]
+    signing_keys: Annotated[dict[Name, _Hex32], Field(min_length=1, max_length=1000)] | None = None
+    server_key: _Hex32 | None = None
+    features: (
+        Annotated[
+            dict[Annotated[str, Field(min_length=1, max_length=_LONGEST_FEATURE)], Kind],
+            Field(min_length=1, max_length=_MOST_FEATURES),
+        ]
+        | None
+    ) = None
+    features_digest: _Hex32 | None = None
+
+    @classmethod
+    def parse(cls, text: bytes) -> Self:
+        """An agreement from the text of its file, checked."""
+        try:
+            agreement = cls.model_validate_json(text)
+        except ValidationError as error:
+            raise _refused(error) from None
+        return agreement._checked()
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read an agreement, checked."""
+        return cls.parse(read_agreement(path))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it for the others to compare and keep."""
+        Path(path).write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the agreement in one canonical form."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def run_id(self) -> str:
+        """What messages of the run carry; follows from the agreement and its nonce."""
+        return self.digest[:32]
+
+    @property
+    def explicit(self) -> bool:
+        """Ratings rather than clicks."""
+        return self.rating_range is not None
+
+    @property
+    def roster(self) -> tuple[str, ...]:
+        """Names of all silos, sorted."""
+        raise NotImplementedError
+
+    @property
+    def most_bytes(self) -> int:
+        """Length that no message of the run exceeds, in either direction."""
+        raise NotImplementedError
+
+    def check_budget(self) -> None:
+        """Refuse a budget that is none."""
+        raise NotImplementedError
+
+    def check_features(self, features: ItemFeatures | None) -> None:
+        """Refuse features of the items other than those agreed on; all parties must work out the same questions."""
+        if (None if features is None else features.digest) == self.features_digest:
+            return
+        if self.features is None:
+            raise Refused(
+                "the catalogue has item features, and none were agreed on; read it without features"
+            )
+        named = ", ".join(f"{name}:{kind}" for name, kind in self.features.items())
+        raise Refused(
+            f"the catalogue's item features are not those agreed on ({named}); read them from the file that the "
+            "agreement was made with"
+            if features is not None
+            else f"item features were agreed on ({named}), and the catalogue has none; read it with these"
+        )
+
+    @classmethod
+    def _make(
+        cls,
+        name: str,
+        *,
+        catalogue: Catalogue,
+        rating_range: tuple[float, float] | None,
+        seed: int | None = None,
+        signing_keys: Mapping[str, str] | None = None,
+        server_key: str | None = None,
+        **fields: Any,
+    ) -> Self:
+        """A new run."""
+        described = catalogue.features
+        try:
+            agreement = cls(
+                name=name,
+                nonce=secrets.token_hex(32),
+                catalogue=catalogue.digest,
+                n_items=len(catalogue),
+                rating_range=None
+                if rating_range is None
+                else (float(rating_range[0]), float(rating_range[1])),
+                seed=secrets.randbits(63) if seed is None else seed,
+                signing_keys=None if signing_keys is None else dict(sorted(signing_keys.items())),
+                server_key=server_key,
+                features=None if described is None else described.encoder.kinds,
+                features_digest=None if described is None else described.digest,
+                **fields,
+            )
+        except ValidationError as error:
+            raise _refused(error) from None
+        return agreement._checked()
+
+    def _checked(self) -> Self:
+        try:
+            self.check_budget()
+        except MemoryError:
+            raise SettingsInvalid(
+                f"the agreement cannot be used (n_items: there is no memory here for {self.n_items:,} items)"
+            ) from None
+        return self
+
+    @model_validator(mode="after")
+    def _has_silos_and_a_range(self) -> Self:
+        if len({name.lower() for name in self.roster}) < len(self.roster):
+            raise ValueError("two silos have the same name but for capitals")
+        if self.rating_range is not None and (wrong := why_no_range(*self.rating_range)):
+            raise ValueError(wrong)
+        if (self.features is None) != (self.features_digest is None):
+            raise ValueError("features of the items come with their digest")
+        if (self.signing_keys is None) != (self.server_key is None):
+            raise ValueError("signing keys of the silos come with that of the server")
+        if self.signing_keys is None or self.server_key is None:
+            return self
+        if sorted(self.signing_keys) != sorted(self.roster):
+            raise ValueError("every silo needs a signing key, and nobody else")
+        keys = [self.server_key, *self.signing_keys.values()]
+        if len(set(keys)) < len(keys):
+            raise ValueError("two parties have the same signing key")
+        return self
 
 
 class Agreement(BaseAgreement):
-    """Everything that a silo holds the server to; see also :class:`discreet.silos.shared.base_agreement.BaseAgreement`.
+    """To sum contributions round by round: everything that a silo holds the server to.
 
     Attributes
     ----------
@@ -44,7 +248,7 @@ class Agreement(BaseAgreement):
     """
 
     method: Annotated[str, Field(min_length=1, max_length=200)] = "budgeted"
-    silos: Annotated[dict[Name, Hex32], Field(min_length=1, max_length=1000)]
+    silos: Annotated[dict[Name, _Hex32], Field(min_length=1, max_length=1000)]
     delta: float
     settings: SerializeAsAny[PrivateSettings]
     honest: Annotated[int, Field(ge=1)]
@@ -58,35 +262,23 @@ class Agreement(BaseAgreement):
         *,
         silos: Mapping[str, str],
         budget: Budget,
-        catalogue: Catalogue,
-        rating_range: tuple[float, float] | None,
-        method: str = "budgeted",
         settings: PrivateSettings | None = None,
         honest: int | None = None,
         noise: Literal["shares", "server"] = "shares",
-        spare: float = 0.0,
-        seed: int | None = None,
-        signing_keys: Mapping[str, str] | None = None,
-        server_key: str | None = None,
-    ) -> Agreement:
+        **fields: Any,
+    ) -> Self:
         """A new run. By default more than half of the silos must be honest where the noise comes in shares."""
         if honest is None:
             honest = len(silos) // 2 + 1 if noise == "shares" else 1
         return cls._make(
             name,
-            catalogue=catalogue,
-            rating_range=rating_range,
-            seed=seed,
-            signing_keys=signing_keys,
-            server_key=server_key,
             silos=dict(sorted(silos.items())),
             epsilon=budget.epsilon,
             delta=budget.delta,
-            method=method,
             settings={} if settings is None else settings.model_dump(mode="json"),
             honest=honest,
             noise=noise,
-            spare=float(spare),
+            **fields,
         )
 
     @field_validator("method")
@@ -157,6 +349,12 @@ class Agreement(BaseAgreement):
         return tuple(sorted(self.silos))
 
     @property
+    def most_bytes(self) -> int:
+        """Length that no message of the run exceeds."""
+        numbers = self.half.numbers(self.settings, self.n_items)
+        return MOST_WORDS + 8 * (numbers + _FEATURE_NUMBERS * len(self.features or ()))
+
+    @property
     def smallest_roster(self) -> int:
         """Fewest silos a round may have: one is honest for sure, and none is alone unless it always was."""
         alone = min(2, len(self.silos))
@@ -171,3 +369,23 @@ class Agreement(BaseAgreement):
     def honest_among(self, roster: int) -> int:
         """How many silos of a roster of this size are honest at least, if all that were left out were honest."""
         return max(self.honest - (len(self.silos) - roster), 1)
+
+
+def read_agreement(path: str | os.PathLike[str]) -> bytes:
+    """The text of an agreement's file."""
+    try:
+        with Path(path).open("rb") as file:
+            text = file.read(_LARGEST_FILE + 1)
+    except OSError as error:
+        raise SettingsInvalid(f"the agreement {path} cannot be read: {error.strerror}") from None
+    if len(text) > _LARGEST_FILE:
+        raise SettingsInvalid(f"{path} is too large to be an agreement")
+    return text
+
+
+def _refused(error: ValidationError) -> SettingsInvalid:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"]) or "the whole"
+    if where == "method":
+        return SettingsInvalid(f"this is not for agreements of this method ({first['msg']})")
+    return SettingsInvalid(f"the agreement cannot be used ({where}: {first['msg']})")

@@ -3,7 +3,7 @@
 4 bytes   mark of the kind of message
 4 bytes   length of the header, little endian
 header    JSON; lists name and shape of every array in order
-arrays    8 bytes a number, little endian, one after another; nothing may follow
+arrays    8 bytes a number, little endian, one after another; nothing may follow but the body of a model or prototypes
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from discreet.errors import Refused
 
-__all__ = ["MOST_HEADER", "PREFIX", "Header", "decode", "encode", "shapes"]
+__all__ = ["Header", "decode", "encode", "shapes"]
 
-MOST_HEADER = 1 << 18
-PREFIX = 8
+_MOST_HEADER = 1 << 20
+_PREFIX = 8
 _Array = npt.NDArray[Any]
 
 
@@ -58,9 +58,9 @@ def encode(mark: bytes, header: Header, arrays: Mapping[str, _Array], kind: str)
 
 
 def decode(
-    body: bytes, mark: bytes, header_type: type[H], kind: str, most: int
-) -> tuple[H, dict[str, _Array]]:
-    """Header and arrays of a message of at most ``most`` bytes.
+    body: bytes, mark: bytes, header_type: type[H], kind: str, most: int, *, rest: bool = False
+) -> tuple[H, dict[str, _Array], bytes]:
+    """Header and arrays of a message of at most ``most`` bytes, and what follows them, if something may (``rest``).
 
     Raises
     ------
@@ -71,16 +71,17 @@ def decode(
         raise Refused(f"a message of {len(body):,} bytes is larger than any in this run ({most:,})")
     if body[:4] != mark:
         raise Refused("this is not a message of the expected kind")
-    end = PREFIX + int.from_bytes(body[4:PREFIX], "little")
-    if not PREFIX < end <= min(len(body), PREFIX + MOST_HEADER):
+    end = _PREFIX + int.from_bytes(body[4:_PREFIX], "little")
+    if not _PREFIX < end <= min(len(body), _PREFIX + _MOST_HEADER):
         raise Refused("the message is cut short or its header is too large")
     try:
-        header = header_type.model_validate_json(body[PREFIX:end])
+        header = header_type.model_validate_json(body[_PREFIX:end])
     except (ValidationError, RecursionError):
         raise Refused("the message's header is not what this version of discreet writes") from None
     sizes = [math.prod(shape) for _, shape in header.arrays]
     names = [name for name, _ in header.arrays]
-    if len(body) != end + 8 * sum(sizes) or len(set(names)) < len(names):
+    over = len(body) - end - 8 * sum(sizes)
+    if over < 0 or (over > 0 and not rest) or len(set(names)) < len(names):
         raise Refused("the message's arrays do not match its header")
     arrays, start = {}, end
     for (name, shape), size in zip(header.arrays, sizes, strict=True):
@@ -91,4 +92,4 @@ def decode(
         except ValueError:  # nothing in it, and more places than can be counted
             raise Refused("the message's arrays do not match its header") from None
         start += 8 * size
-    return header, arrays
+    return header, arrays, body[start:]

@@ -8,15 +8,19 @@ first adds it, the other subtracts it. Proof note: ``proofs/federated.md``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from math import prod
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from discreet.errors import Refused, SettingsInvalid
 from discreet.types import Ints, Words
 
 __all__ = [
-    "derive_key",
     "from_totals",
     "generate_key",
     "key_stream",
@@ -27,19 +31,17 @@ __all__ = [
     "to_totals",
 ]
 
-
-KEY_BYTES = 32
+_KEY_BYTES = 32
 
 
 def generate_key() -> bytes:
     """A silo's private key, 32 bytes. It never leaves the silo."""
-    private: bytes = _crypto().X25519PrivateKey.generate().private_bytes_raw()
-    return private
+    return X25519PrivateKey.generate().private_bytes_raw()
 
 
 def public_key(private: bytes) -> str:
     """The public half, in hex, as the agreement lists it."""
-    return str(_private(private).public_key().public_bytes_raw().hex())
+    return _private(private).public_key().public_bytes_raw().hex()
 
 
 def mask(
@@ -72,17 +74,13 @@ def mask(
 
 def mask_key(private: bytes, name: str, peer: str, key: str, *, salt: bytes, context: bytes) -> bytes:
     """Of the stream that two silos share in one sum; whoever has it can take the stream off."""
-    first, second = sorted((name, peer))
-    return derive_key(
-        private, peer, key, salt=salt, parts=(b"discreet mask 1", context, first.encode(), second.encode())
-    )
-
-
-def derive_key(private: bytes, peer: str, key: str, *, salt: bytes, parts: Sequence[bytes]) -> bytes:
-    """A key that two silos have and nobody else; the first part says for what, and each use has parts of its own."""
-    crypto, shared = _crypto(), _shared(_private(private), peer, key)
-    derived: bytes = crypto.HKDF(crypto.SHA256(), 32, salt, _joined(parts)).derive(shared)
-    return derived
+    own, (first, second) = _private(private), sorted((name, peer))
+    try:
+        shared = own.exchange(X25519PublicKey.from_public_bytes(bytes.fromhex(key)))
+    except ValueError:
+        raise Refused(f"the public key of {peer} in the agreement is not a usable X25519 key") from None
+    info = _joined((b"discreet mask 1", context, first.encode(), second.encode()))
+    return HKDF(SHA256(), 32, salt, info).derive(shared)
 
 
 def noise_secret(private: bytes, *, salt: bytes, context: bytes, totals: bytes) -> bytes:
@@ -91,16 +89,14 @@ def noise_secret(private: bytes, *, salt: bytes, context: bytes, totals: bytes) 
     Proof note: ``privacy/gaussian/proofs/keyed.md``.
     """
     _private(private)
-    crypto, info = _crypto(), _joined((b"discreet noise 1", context, totals))
-    derived: bytes = crypto.HKDF(crypto.SHA256(), 32, salt, info).derive(private)
-    return derived
+    info = _joined((b"discreet noise 1", context, totals))
+    return HKDF(SHA256(), 32, salt, info).derive(private)
 
 
 def key_stream(key: bytes, size: int) -> Words:
     """Numbers modulo 2^64 that nobody without the key can tell from random ones."""
-    crypto = _crypto()
     # The key serves this one stream, so the nonce may be zero.
-    encryptor = crypto.Cipher(crypto.ChaCha20(key, bytes(16)), mode=None).encryptor()
+    encryptor = Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor()
     return np.frombuffer(encryptor.update(bytes(8 * size)), dtype="<u8").astype(np.uint64, copy=False)
 
 
@@ -113,12 +109,8 @@ def from_totals(totals: Sequence[Ints]) -> Words:
 
 def to_totals(vector: Words, shapes: Sequence[tuple[int, ...]]) -> list[Ints]:
     """The blocks back from the sum of all vectors."""
-    signed, start, totals = vector.view(np.int64), 0, []
-    for shape in shapes:
-        size = int(np.prod(shape))
-        totals.append(signed[start : start + size].reshape(shape))
-        start += size
-    return totals
+    parts = np.split(vector.view(np.int64), np.cumsum([prod(shape) for shape in shapes])[:-1])
+    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _joined(parts: Sequence[bytes]) -> bytes:
@@ -126,40 +118,7 @@ def _joined(parts: Sequence[bytes]) -> bytes:
     return b"".join(len(part).to_bytes(4, "little") + part for part in parts)
 
 
-def _shared(own: Any, peer: str, key: str) -> bytes:
-    crypto = _crypto()
-    try:
-        shared: bytes = own.exchange(crypto.X25519PublicKey.from_public_bytes(bytes.fromhex(key)))
-    except ValueError:
-        raise Refused(f"the public key of {peer} in the agreement is not a usable X25519 key") from None
-    return shared
-
-
-def _private(private: bytes) -> Any:
-    if len(private) != KEY_BYTES:
-        raise SettingsInvalid(f"a private key has {KEY_BYTES} bytes, this one has {len(private)}")
-    return _crypto().X25519PrivateKey.from_private_bytes(private)
-
-
-class _Crypto:
-    """The few names of `cryptography` that are used here."""
-
-    def __init__(self) -> None:
-        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-        from cryptography.hazmat.primitives.ciphers import Cipher
-        from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
-        from cryptography.hazmat.primitives.hashes import SHA256
-        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
-        self.X25519PrivateKey, self.X25519PublicKey = X25519PrivateKey, X25519PublicKey
-        self.Cipher, self.ChaCha20, self.SHA256, self.HKDF = Cipher, ChaCha20, SHA256, HKDF
-
-
-def _crypto() -> _Crypto:
-    try:
-        return _Crypto()
-    except ImportError:
-        raise SettingsInvalid(
-            "training over silos masks its sums with the package `cryptography`, which is not installed; "
-            'install it with: pip install "discreet[silos]"'
-        ) from None
+def _private(private: bytes) -> X25519PrivateKey:
+    if len(private) != _KEY_BYTES:
+        raise SettingsInvalid(f"a private key has {_KEY_BYTES} bytes, this one has {len(private)}")
+    return X25519PrivateKey.from_private_bytes(private)

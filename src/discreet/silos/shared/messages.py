@@ -1,5 +1,8 @@
-"""Questions that go down to the silos and answers that come up, as bytes and back.
+"""What goes between the coordinator and the silos in a run of sums, as bytes and back.
 
+Before anybody pays for a sum, every silo of the roster signs that it will be there (:class:`RollCall`,
+:class:`PresentMessage`). A silo answers a question only with the signatures of all silos of its roster. So whoever is
+away when the roll is called costs the others nothing, and no server can show two silos different rosters of one sum.
 A question carries the release of the round before it, so that every silo can follow the conversation on its own
 and compare what it is asked with what it expects.
 """
@@ -18,46 +21,50 @@ from discreet.errors import ModelInvalid, Refused
 from discreet.methods.query import Query
 from discreet.model.wire import KIND, from_parts, to_parts
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.encoding import MOST_HEADER, Header, decode, encode, shapes
+from discreet.silos.shared.encoding import Header, decode, encode, shapes
+from discreet.silos.shared.signing import SIGNATURE_BYTES, SigningKey, is_signed
 from discreet.types import AnyArray, Floats, Words
 
 __all__ = [
-    "ANSWER",
+    "CALL",
+    "PRESENT",
     "QUESTION",
     "AnswerMessage",
-    "Count",
-    "Hex16",
-    "Name",
+    "PresentMessage",
     "QuestionMessage",
-    "Roster",
+    "RollCall",
+    "check_signed",
     "digest",
-    "max_bytes",
-    "same_run",
 ]
 
 
-QUESTION, ANSWER = b"dsQ1", b"dsA1"
-"""Marks of the two kinds of message."""
+CALL, PRESENT, QUESTION, ANSWER = b"dsC1", b"dsH1", b"dsQ1", b"dsA1"
+"""Marks of the kinds of message."""
 _RELEASE = "release:"
-# A model of items with features has weights for each column of their matrix: a few vocabularies of 50,000 words for
-# each feature, times the rank.
-_FEATURE_NUMBERS = 10_000_000
+_DOMAIN = b"discreet roll call 1"
 
 Hex16 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Hex32 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0, le=10_000)]
 Name = Annotated[str, Field(min_length=1, max_length=63)]
-
-
 Roster = Annotated[list[Name], Field(min_length=1, max_length=1000)]
+Signature = Annotated[str, Field(pattern=rf"^[0-9a-f]{{{2 * SIGNATURE_BYTES}}}$")]
 
 
-class _QuestionHeader(Header):
+class _CallHeader(Header):
     run: Hex16
     round: Count
     attempt: Count
     roster: Roster
-    signatures: Annotated[list[Annotated[str, Field(pattern=r"^[0-9a-f]{128}$")]], Field(max_length=1000)]
+
+
+class _PresentHeader(_CallHeader):
+    silo: Name
+    signature: Signature
+
+
+class _QuestionHeader(_CallHeader):
+    signatures: Annotated[list[Signature], Field(max_length=1000)]
     question: dict[str, Any]
 
 
@@ -68,6 +75,77 @@ class _AnswerHeader(Header):
     silo: Name
     question: Hex32
     fixed_noise: bool
+
+
+@dataclass(frozen=True)
+class RollCall:
+    """Who is to be in the sum of a question that has not been asked yet.
+
+    Parameters
+    ----------
+    run, round, attempt, roster
+        As in the question.
+    """
+
+    run: str
+    round: int
+    attempt: int
+    roster: tuple[str, ...]
+
+    def encode(self) -> bytes:
+        """As bytes; the same for everybody."""
+        header = _CallHeader(
+            run=self.run, round=self.round, attempt=self.attempt, roster=list(self.roster), arrays=[]
+        )
+        return encode(CALL, header, {}, "<f8")
+
+    @classmethod
+    def decode(cls, body: bytes, agreement: Agreement) -> RollCall:
+        """From bytes; refuses whatever is not a roll call of this run."""
+        header, _, _ = decode(body, CALL, _CallHeader, "<f8", agreement.most_bytes)
+        _same_run(header.run, agreement)
+        return cls(header.run, header.round, header.attempt, tuple(header.roster))
+
+    def parts(self, agreement: Agreement) -> tuple[bytes, ...]:
+        """What is signed."""
+        return _DOMAIN, agreement.digest.encode(), digest(self.encode()).encode()
+
+
+@dataclass(frozen=True)
+class PresentMessage:
+    """A silo's word that it is there."""
+
+    call: RollCall
+    silo: str
+    signature: str
+
+    @classmethod
+    def sign(cls, call: RollCall, key: SigningKey, agreement: Agreement) -> PresentMessage:
+        """The same whenever it is signed again."""
+        return cls(call, key.name, key.sign(*call.parts(agreement)).hex())
+
+    def encode(self) -> bytes:
+        """As bytes."""
+        call = self.call
+        header = _PresentHeader(
+            run=call.run,
+            round=call.round,
+            attempt=call.attempt,
+            roster=list(call.roster),
+            silo=self.silo,
+            signature=self.signature,
+            arrays=[],
+        )
+        return encode(PRESENT, header, {}, "<f8")
+
+    @classmethod
+    def decode(cls, body: bytes, agreement: Agreement) -> PresentMessage:
+        """From bytes; refuses whatever this silo has not signed for this run."""
+        header, _, _ = decode(body, PRESENT, _PresentHeader, "<f8", agreement.most_bytes)
+        _same_run(header.run, agreement)
+        call = RollCall(header.run, header.round, header.attempt, tuple(header.roster))
+        _check_signature(agreement, call, header.silo, header.signature)
+        return cls(call, header.silo, header.signature)
 
 
 @dataclass(frozen=True)
@@ -114,8 +192,8 @@ class QuestionMessage:
     @classmethod
     def decode(cls, body: bytes, agreement: Agreement) -> QuestionMessage:
         """From bytes; refuses whatever is not a question of this run."""
-        header, arrays = decode(body, QUESTION, _QuestionHeader, "<f8", max_bytes(agreement))
-        same_run(header.run, agreement)
+        header, arrays, _ = decode(body, QUESTION, _QuestionHeader, "<f8", agreement.most_bytes)
+        _same_run(header.run, agreement)
         if not all(np.isfinite(array).all() for array in arrays.values()):
             raise Refused("the question holds numbers that are none")
         release = _taken(arrays, _RELEASE)
@@ -167,8 +245,8 @@ class AnswerMessage:
     @classmethod
     def decode(cls, body: bytes, agreement: Agreement) -> AnswerMessage:
         """From bytes; refuses whatever is not an answer of this run."""
-        header, arrays = decode(body, ANSWER, _AnswerHeader, "<u8", max_bytes(agreement))
-        same_run(header.run, agreement)
+        header, arrays, _ = decode(body, ANSWER, _AnswerHeader, "<u8", agreement.most_bytes)
+        _same_run(header.run, agreement)
         if list(arrays) != ["masked"] or arrays["masked"].ndim != 1:
             raise Refused("an answer holds one masked vector")
         return cls(
@@ -182,16 +260,29 @@ class AnswerMessage:
         )
 
 
+def check_signed(agreement: Agreement, call: RollCall, signatures: tuple[str, ...]) -> None:
+    """Refuse a sum that not all silos of its roster have signed to be in; one process needs no signatures."""
+    if agreement.signing_keys is None:
+        return
+    if len(signatures) != len(call.roster):
+        raise Refused(
+            f"round {call.round} is asked without a roll call that all of {len(call.roster)} silos have signed"
+        )
+    for name, signature in zip(call.roster, signatures, strict=True):
+        _check_signature(agreement, call, name, signature)
+
+
+def _check_signature(agreement: Agreement, call: RollCall, name: str, signature: str) -> None:
+    keys = agreement.signing_keys or {}
+    if name not in keys or name not in call.roster:
+        raise Refused(f"{name} is not in this roll call")
+    if not is_signed(keys[name], bytes.fromhex(signature), *call.parts(agreement)):
+        raise Refused(f"{name} has not signed the roll call of round {call.round} with these silos")
+
+
 def digest(body: bytes) -> str:
     """SHA-256 of a message, in hex."""
     return hashlib.sha256(body).hexdigest()
-
-
-def max_bytes(agreement: Agreement) -> int:
-    """Length that no message of the run exceeds."""
-    numbers = agreement.half.numbers(agreement.settings, agreement.n_items)
-    numbers += _FEATURE_NUMBERS * len(agreement.features or ())
-    return 8 + MOST_HEADER + 8 * numbers
 
 
 def _taken(arrays: dict[str, Floats], prefix: str) -> dict[str, Floats]:
@@ -228,7 +319,7 @@ def _whole_again(kind: type[Query[Any]], arrays: Mapping[str, Floats]) -> dict[s
     return read
 
 
-def same_run(run: str, agreement: Agreement) -> None:
+def _same_run(run: str, agreement: Agreement) -> None:
     """Refuse a message of another run."""
     if run != agreement.run_id:
         raise Refused(f"the message belongs to another run or agreement ({run}, not {agreement.run_id})")

@@ -1,26 +1,43 @@
-"""What a run over silos is released as: its statement, and its model."""
+"""What a run over silos is released as: its statement, its model, and the message that takes it to the silos."""
 
 from __future__ import annotations
 
-from discreet.catalogue import Catalogue
-from discreet.errors import Refused
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from discreet.catalogue import Catalogue, RatingScale
+from discreet.errors import ModelInvalid, Refused
 from discreet.methods.public_half import described
 from discreet.methods.query import Trained
 from discreet.model import Model
+from discreet.model.item_weights import AnySide
+from discreet.model.wire import item_side_to_bytes, side_from_bytes, to_parts
 from discreet.privacy.carried import Carried
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.own_noise import FIXED_KEY
 from discreet.privacy.statement import Statement
-from discreet.privacy.statement_parts import SiloTerms
-from discreet.silos.shared.agreement import Agreement, catalogue_digest
+from discreet.privacy.statement_parts import SiloTerms, owed_in_silos
+from discreet.silos.shared.agreement import Agreement, BaseAgreement
+from discreet.silos.shared.encoding import Header, decode, encode
 
-__all__ = ["build_model", "state"]
+__all__ = ["build_model", "decode_model", "encode_model", "read_model", "state"]
+
+_MARK = b"dsM1"
 
 _ABOUT_SILOS = "the names of the silos, and which of them stayed away from which round"
 _DOMAIN = (
     "any table of ratings at each silo; what becomes of rows that cannot be used follows each silo's own rules, which "
     "its own statement gives. A silo that chose to refuse such tables shows by staying away that it has such a row",
 )
+
+
+class _Header(Header):
+    run: str
+    method: Annotated[str, Field(max_length=100)]
+    settings: dict[str, Any]
+    statement: str
 
 
 def state(
@@ -66,7 +83,7 @@ def build_model(
     fixed_noise_key: bool,
 ) -> Model:
     """The model at the end of a run, with the statement of what the ledger was charged."""
-    if catalogue_digest(catalogue) != agreement.catalogue:
+    if catalogue.digest != agreement.catalogue:
         raise Refused("this is not the catalogue that was agreed on")
     agreement.check_features(catalogue.features)
     # The statement ends a ledger; the run's own goes on.
@@ -76,3 +93,69 @@ def build_model(
     statement = state(agreement, copy, fixed_noise_key=fixed_noise_key, paid=catalogue.paid)
     settings = described(agreement.half, agreement.settings, trained)
     return Model(trained.side, catalogue, statement, agreement.half.name, settings)
+
+
+def encode_model(model: Model, agreement: BaseAgreement) -> bytes:
+    """Item side and statement, whatever was trained; the catalogue is known to everybody."""
+    header = _Header(
+        run=agreement.run_id,
+        method=model.method,
+        settings=model.settings,
+        statement=model.statement.to_json(),
+        arrays=[],
+    )
+    side = item_side_to_bytes(model.item_side, precision=_precision(model.item_side))
+    return encode(_MARK, header, {}, "<f8") + side
+
+
+def _precision(side: AnySide) -> Literal["double", "single"]:
+    """Single precision halves the message where it loses nothing, as with prototypes, which are released in it."""
+    floats = [array for array in to_parts(side)[1].values() if array.dtype == np.float64]
+    with np.errstate(over="ignore"):
+        exact = all(np.array_equal(array, array.astype(np.float32)) for array in floats)
+    return "single" if exact else "double"
+
+
+def decode_model(body: bytes, agreement: Agreement, catalogue: Catalogue) -> Model:
+    """The model of a run whose sums were released; refuses what is none of this run."""
+    model = read_model(body, agreement, catalogue)
+    if not _as_agreed(model.statement, agreement):
+        raise Refused("the model that the server sent at the end promises more privacy than was agreed")
+    return model
+
+
+def read_model(body: bytes, agreement: BaseAgreement, catalogue: Catalogue) -> Model:
+    """The model in a message; what it promises is for the caller to judge.
+
+    Raises
+    ------
+    Refused
+        For anything that is not a whole model of this run, over the agreed scale.
+    """
+    header, _, content = decode(body, _MARK, _Header, "<f8", agreement.most_bytes, rest=True)
+    if header.run != agreement.run_id:
+        raise Refused("what the server sent at the end is not the model of this run")
+    try:
+        side = side_from_bytes(content)
+        if side.scale != RatingScale(agreement.rating_range):
+            raise Refused("the model that the server sent at the end is for other ratings than was agreed")
+        return Model(side, catalogue, Statement.from_json(header.statement), header.method, header.settings)
+    except ModelInvalid as error:
+        raise Refused(f"the model that the server sent at the end cannot be used: {error}") from None
+
+
+def _as_agreed(statement: Statement, agreement: Agreement) -> bool:
+    """Whether a statement owns up to all that the silos' users may have spent."""
+    if not statement.private:
+        return True
+    terms = SiloTerms(len(agreement.silos), agreement.honest, agreement.noise)
+    owed = owed_in_silos(terms, agreement.budget)
+    stated = statement.silos
+    return (
+        (statement.epsilon or 0.0) >= agreement.epsilon
+        and (statement.delta or 0.0) >= agreement.delta
+        and statement.model == "silos"
+        and stated is not None
+        and (stated.count, stated.honest, stated.noise) == (owed.count, owed.honest, owed.noise)
+        and stated.epsilon_in_two >= owed.epsilon_in_two
+    )

@@ -61,6 +61,11 @@ class Position:
         return other
 
     @property
+    def place(self) -> tuple[int, int]:
+        """Round and attempt."""
+        return self.round, self.attempt
+
+    @property
     def question(self) -> Query[Any] | None:
         """The one to answer now; ``None`` at the end."""
         return self.protocol.query

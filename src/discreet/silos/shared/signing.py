@@ -1,62 +1,191 @@
-"""Ed25519 signatures: who has said what, whatever carried it."""
+"""Who has said what, whatever carried it: messages of a run, signed with Ed25519, which the agreement judges.
+
+A seal binds its content to the agreement (with its nonce: no other run), to the kind of message (no answer passes for
+a question) and to the sender. Within a run, round and attempt are in the content, and what comes a second time is
+known. Sealed, a message is
+
+    4 bytes mark, 64 bytes signature, 1 byte kind, 1 byte length of the sender's name, the name (none: the server), body
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
 
-from discreet.errors import SettingsInvalid
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-__all__ = ["SIGNATURE_BYTES", "generate_signing_key", "is_signed", "sign", "signing_public_key"]
+from discreet.errors import Refused, SettingsInvalid
+from discreet.silos.shared.agreement import BaseAgreement
 
+__all__ = [
+    "MARK",
+    "PASS",
+    "SERVER",
+    "SIGNATURE_BYTES",
+    "STATE",
+    "Opened",
+    "SigningKey",
+    "check_has_keys",
+    "generate_signing_key",
+    "holder_of",
+    "is_signed",
+    "open_seal",
+    "sign",
+    "signing_public_key",
+]
+
+PASS, STATE = "Discreet-Silo", "Discreet-State"
+"""Headers: of a request, the silo with its signature; of a response, whether the run is ``open`` or ``finished``."""
+MARK = b"dsS2"
+SERVER = ""
+"""The server's name as a sender: no silo can have it."""
 SIGNATURE_BYTES = 64
-_KEY_BYTES = 32
+Kind: TypeAlias = Literal["question", "answer", "model"]
+_KINDS: tuple[Kind, ...] = get_args(Kind)
+_NAME = len(MARK) + SIGNATURE_BYTES + 2
+_DOMAIN, _DOMAIN_OF_PASS = b"discreet seal 2", b"discreet pass 1"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What was under a seal: who sent it, and the message."""
+
+    sender: str
+    body: bytes
+
+
+class SigningKey:
+    """One party's key in one run.
+
+    Parameters
+    ----------
+    agreement, name
+        What was signed, and as whom; :data:`SERVER` for the server.
+    private
+        The key whose public half is in the agreement.
+    """
+
+    def __init__(self, agreement: BaseAgreement, name: str, private: bytes) -> None:
+        if _key_of(agreement, name) != signing_public_key(private):
+            raise Refused(f"the signing key is not that of {name or 'the server'} in the agreement")
+        self.agreement, self.name = agreement, name
+        self._private = private
+
+    def seal(self, kind: Kind, body: bytes) -> bytes:
+        """The message, signed; the same bytes whenever it is sealed again."""
+        signature = self.sign(*_parts(self.agreement, kind, self.name, body))
+        name = self.name.encode()
+        return b"".join((MARK, signature, bytes((_KINDS.index(kind), len(name))), name, body))
+
+    def sign(self, *parts: bytes) -> bytes:
+        """A signature over something else than a message; the first part must say what."""
+        return sign(self._private, *parts)
+
+    @property
+    def shown(self) -> str:
+        """What a silo shows with every request, so that nobody else takes its place at the server."""
+        return f"{self.name} {self.sign(_DOMAIN_OF_PASS, self.agreement.digest.encode(), self.name.encode()).hex()}"
+
+
+def open_seal(agreement: BaseAgreement, message: bytes, kind: Kind, sender: str | None = None) -> Opened:
+    """What is in a signed message of this run and kind, from this sender if one is named.
+
+    Raises
+    ------
+    Refused
+        For anything that the sender it names has not signed for this run as a message of this kind.
+    """
+    whole = len(message) >= _NAME and len(message) >= _NAME + message[_NAME - 1]
+    if message[:4] != MARK or not whole or message[_NAME - 2] >= len(_KINDS):
+        raise Refused("this is not a message that anybody has signed")
+    signature, end = message[4 : _NAME - 2], _NAME + message[_NAME - 1]
+    found, name, body = (
+        _KINDS[message[_NAME - 2]],
+        message[_NAME:end].decode("ascii", "replace"),
+        message[end:],
+    )
+    if found != kind:
+        raise Refused(f"this is a signed {found} where the {kind} of a run belongs")
+    who = name or "the server"
+    if not is_signed(_key_of(agreement, name), signature, *_parts(agreement, kind, name, body)):
+        raise Refused(
+            f"{who} has not signed this for this run: it was altered, belongs to another run, or comes from "
+            "somebody else"
+        )
+    if sender is not None and name != sender:
+        raise Refused(f"{who} has sent a {kind} in the name of {sender or 'the server'}")
+    return Opened(name, body)
+
+
+def holder_of(agreement: BaseAgreement, shown: str) -> str:
+    """The silo that shows this with its request.
+
+    Raises
+    ------
+    Refused
+        When no silo of the agreement has signed it for this run.
+    """
+    name, _, signature = shown.partition(" ")
+    if name == SERVER or not re.fullmatch("[0-9a-f]{128}", signature):
+        raise Refused("this request does not say which silo of the run it comes from")
+    parts = _DOMAIN_OF_PASS, agreement.digest.encode(), name.encode()
+    if not is_signed(_key_of(agreement, name), bytes.fromhex(signature), *parts):
+        raise Refused(
+            f"the pass in the name of {name} is not signed by {name}'s key for this run: compare agreements"
+        )
+    return name
+
+
+def check_has_keys(agreement: BaseAgreement) -> None:
+    """Refuse an agreement by which nobody can tell who has sent a message."""
+    if agreement.signing_keys is None:
+        raise SettingsInvalid(
+            "the agreement has no signing keys, so nobody could tell who sent a message; make keys with "
+            "'discreet federate key --signing' and a new agreement"
+        )
 
 
 def generate_signing_key() -> bytes:
     """A party's private signing key, 32 bytes. It never leaves the party."""
-    private: bytes = _ed25519().Ed25519PrivateKey.generate().private_bytes_raw()
-    return private
+    return Ed25519PrivateKey.generate().private_bytes_raw()
 
 
 def signing_public_key(private: bytes) -> str:
     """The public half, in hex, as the agreement lists it."""
-    return str(_private(private).public_key().public_bytes_raw().hex())
+    return Ed25519PrivateKey.from_private_bytes(private).public_key().public_bytes_raw().hex()
 
 
 def sign(private: bytes, *parts: bytes) -> bytes:
     """Signature over all parts, each with its length, so that no two lists run together to the same bytes."""
-    signature: bytes = _private(private).sign(_joined(parts))
-    return signature
+    return Ed25519PrivateKey.from_private_bytes(private).sign(_joined(parts))
 
 
 def is_signed(public: str, signature: bytes, *parts: bytes) -> bool:
     """Whether whoever has the private half of this key has signed these parts."""
-    from cryptography.exceptions import InvalidSignature
-
     try:
-        key = _ed25519().Ed25519PublicKey.from_public_bytes(bytes.fromhex(public))
-        key.verify(signature, _joined(parts))
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(public)).verify(signature, _joined(parts))
     except (InvalidSignature, ValueError):
         return False
     return True
 
 
+def _key_of(agreement: BaseAgreement, name: str) -> str:
+    check_has_keys(agreement)
+    assert agreement.signing_keys is not None
+    assert agreement.server_key is not None
+    if name == SERVER:
+        return agreement.server_key
+    if name not in agreement.signing_keys:
+        raise Refused(f"{name} is not in the agreement")
+    return agreement.signing_keys[name]
+
+
+def _parts(agreement: BaseAgreement, kind: str, sender: str, body: bytes) -> tuple[bytes, ...]:
+    return (_DOMAIN, agreement.digest.encode(), kind.encode(), sender.encode(), hashlib.sha256(body).digest())
+
+
 def _joined(parts: tuple[bytes, ...]) -> bytes:
     return b"".join(len(part).to_bytes(4, "little") + part for part in parts)
-
-
-def _private(private: bytes) -> Any:
-    if len(private) != _KEY_BYTES:
-        raise SettingsInvalid(f"a signing key has {_KEY_BYTES} bytes, this one has {len(private)}")
-    return _ed25519().Ed25519PrivateKey.from_private_bytes(private)
-
-
-def _ed25519() -> Any:
-    try:
-        from cryptography.hazmat.primitives.asymmetric import ed25519
-    except ImportError:
-        raise SettingsInvalid(
-            "messages between organisations are signed with the package `cryptography`, which is not installed; "
-            'install it with: pip install "discreet[silos]"'
-        ) from None
-    return ed25519

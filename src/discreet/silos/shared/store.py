@@ -1,15 +1,19 @@
-"""One SQLite file for each party: what is committed there survives any crash, and one process at a time uses it."""
+"""One SQLite file for each party: what is committed there survives any crash, and one process at a time uses it.
+
+All that a party must never forget are entries: what was called, asked, answered, charged, released or refused. An
+entry says where it belongs in the run, has facts, and may have bytes, which are overwritten once they are of no use.
+"""
 
 from __future__ import annotations
 
-import secrets
+import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,41 +22,44 @@ from discreet.errors import Refused, SettingsInvalid
 from discreet.private_files import make_private, private_folder
 from discreet.silos.shared.encoding import Header, decode, encode, shapes
 
-__all__ = ["Store", "StoreInUse", "StoreOwner", "pack", "unpack"]
+__all__ = [
+    "COORDINATOR",
+    "Entry",
+    "Store",
+    "StoreInUse",
+    "StoreOwner",
+    "is_store",
+    "pack",
+    "read_rows",
+    "unpack",
+]
 
+COORDINATOR = "coordinator"
+"""The coordinator's name as the owner of a store; no silo has it, as theirs follow the word silo."""
+_APPLICATION = 0x64737332
 _MARK = b"dsR1"
-_IDENTITY = """CREATE TABLE identity(
-    one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL, agreement TEXT NOT NULL
-) STRICT"""
-
-
-class _Closes(Protocol):
-    def close(self) -> None: ...
-
-
-Kept = TypeVar("Kept", bound=_Closes)
+_SCHEMA = (
+    "CREATE TABLE owner(agreement TEXT NOT NULL, owner TEXT NOT NULL) STRICT",
+    "CREATE TABLE entries(number INTEGER PRIMARY KEY, kind TEXT NOT NULL, round INTEGER NOT NULL, "
+    "attempt INTEGER NOT NULL, silo TEXT NOT NULL, facts TEXT NOT NULL, size INTEGER NOT NULL, body BLOB) STRICT",
+    "CREATE INDEX place ON entries(kind, round, attempt, silo)",
+    f"PRAGMA application_id = {_APPLICATION}",
+)
 
 
 class StoreInUse(SettingsInvalid):
     """Another process works on the store."""
 
 
-class StoreOwner(Generic[Kept]):
-    """Whoever works on a store of its own; ``with`` or :meth:`close` gives it back."""
+class Entry(NamedTuple):
+    """What was kept, without its bytes; ``size`` says how many there were."""
 
-    _store: Kept
-
-    def close(self) -> None:
-        """Give the store back."""
-        self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    kind: str
+    round: int
+    attempt: int
+    silo: str
+    facts: dict[str, Any]
+    size: int
 
 
 class Store:
@@ -62,22 +69,11 @@ class Store:
     ----------
     path
         Made if it is not there, for its owner's eyes alone.
-    application
-        Number that tells this kind of store from other SQLite files.
-    schema
-        Statements that make its tables.
-    owner
-        Agreement and name that the file belongs to.
-    agreement
-        Its text, kept so that the store can be read without the file.
-
-    Attributes
-    ----------
-    id
-        Random and made with the store: two stores of one silo are told apart by it, and a copy of one is not.
+    agreement, owner
+        Digest of the agreement, and whose the file is: :data:`COORDINATOR`, or ``silo NAME``.
     """
 
-    def __init__(self, path: Path, application: int, schema: str, owner: str, agreement: str = "") -> None:
+    def __init__(self, path: Path, agreement: str, owner: str) -> None:
         self.lock = RLock()
         self._path = path
         try:
@@ -89,7 +85,7 @@ class Store:
         except (OSError, sqlite3.Error) as error:
             raise SettingsInvalid(f"{path} cannot be opened: {error}") from None
         try:
-            self._open(application, schema, owner, agreement)
+            self._open(agreement, owner)
         except (sqlite3.DatabaseError, SettingsInvalid) as error:
             self._connection.close()
             if "locked" in str(error):
@@ -118,10 +114,52 @@ class Store:
                     raise SettingsInvalid(f"{self._path} cannot be written: {error}") from None
                 raise
 
-    def write(self, statement: str, *values: Any) -> int:
-        """One statement; how many rows it changed."""
+    def add(
+        self,
+        kind: str,
+        round_: int = 0,
+        attempt: int = 0,
+        silo: str = "",
+        body: bytes = b"",
+        size: int | None = None,
+        **facts: Any,
+    ) -> None:
+        """Keep something, within a transaction."""
+        self.write(
+            "INSERT INTO entries(kind, round, attempt, silo, facts, size, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            *(kind, round_, attempt, silo, json.dumps(facts), len(body) if size is None else size, body),
+        )
+
+    def entries(self, *kinds: str, at: tuple[int, int] | None = None) -> list[Entry]:
+        """All that was kept of these kinds, in order; of one round and attempt only, if so asked."""
+        where = f"kind IN ({', '.join('?' * len(kinds))})" + (
+            "" if at is None else " AND round = ? AND attempt = ?"
+        )
+        rows = self.rows(
+            f"SELECT kind, round, attempt, silo, facts, size FROM entries WHERE {where} ORDER BY number",
+            *(*kinds, *(at or ())),
+        )
+        return [
+            Entry(kind, round_, attempt, silo, json.loads(facts), size)
+            for kind, round_, attempt, silo, facts, size in rows
+        ]
+
+    def body(self, kind: str, round_: int = 0, attempt: int = 0, silo: str = "") -> bytes | None:
+        """The bytes of an entry; ``None`` where there is none, or they were forgotten."""
+        rows = self.rows(
+            "SELECT body FROM entries WHERE kind = ? AND round = ? AND attempt = ? AND silo = ?",
+            *(kind, round_, attempt, silo),
+        )
+        return None if not rows or rows[0][0] is None else bytes(rows[0][0])
+
+    def forget_bodies(self, kind: str) -> None:
+        """Overwrite the bytes of all entries of a kind, within a transaction; what they were about stays."""
+        self.write("UPDATE entries SET body = NULL WHERE kind = ? AND body IS NOT NULL", kind)
+
+    def write(self, statement: str, *values: Any) -> None:
+        """One statement."""
         with self.lock:
-            return self._connection.execute(statement, values).rowcount
+            self._connection.execute(statement, values)
 
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """All rows that a query finds."""
@@ -134,28 +172,61 @@ class Store:
         with self.lock, suppress(sqlite3.OperationalError):
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
-    def _open(self, application: int, schema: str, owner: str, agreement: str) -> None:
+    def _open(self, agreement: str, owner: str) -> None:
         self.write("PRAGMA locking_mode = EXCLUSIVE")
         self.write("PRAGMA journal_mode = WAL")
         self.write("PRAGMA synchronous = FULL")
         self.write("PRAGMA secure_delete = ON")
         with self.transaction():
             if self.rows("PRAGMA application_id") == [(0,)] and not self.rows("SELECT 1 FROM sqlite_master"):
-                for statement in f"CREATE TABLE owner(owner TEXT NOT NULL) STRICT;{schema};{_IDENTITY}".split(
-                    ";"
-                ):
+                for statement in _SCHEMA:
                     self.write(statement)
-                self.write(f"PRAGMA application_id = {application}")
-                self.write("INSERT INTO owner VALUES (?)", owner)
-                self.write("INSERT INTO identity VALUES (1, ?, ?)", secrets.token_hex(16), agreement)
-            if self.rows("PRAGMA application_id") != [(application,)]:
-                raise SettingsInvalid(f"{self._path} is another program's file, or another kind of store")
-            if self.rows("SELECT owner FROM owner") != [(owner,)]:
+                self.write("INSERT INTO owner VALUES (?, ?)", agreement, owner)
+            if self.rows("PRAGMA application_id") != [(_APPLICATION,)]:
+                raise SettingsInvalid(f"{self._path} is another program's file")
+            if self.rows("SELECT agreement, owner FROM owner") != [(agreement, owner)]:
                 raise SettingsInvalid(
                     f"{self._path} belongs to another run or another silo; every run needs a store of its own"
                 )
-            self.id = str(self.rows("SELECT id FROM identity")[0][0])
-        self.forget_deleted()  # what kind of store it is stands in the file, for who cannot open it now
+        self.forget_deleted()  # that it is a store stands in the file, for who cannot open it now
+
+
+class StoreOwner:
+    """Whoever works on a store of its own; ``with`` or :meth:`close` gives it back."""
+
+    _store: Store
+
+    def close(self) -> None:
+        """Give the store back."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def is_store(path: Path) -> bool:
+    """Whether a file is the store of a party, told without opening it for work."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        header = file.read(100)
+    return header.startswith(b"SQLite format 3\0") and int.from_bytes(header[68:72]) == _APPLICATION
+
+
+def read_rows(path: Path, query: str) -> list[tuple[Any, ...]]:
+    """Rows of a store that nobody is using; nothing is changed."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1.0)) as opened:
+            return opened.execute(query).fetchall()
+    except sqlite3.Error as error:
+        if "locked" in str(error):
+            raise StoreInUse(f"{path} is in use by another process") from None
+        raise SettingsInvalid(f"{path} cannot be read: {error}") from None
 
 
 def pack(arrays: dict[str, npt.NDArray[np.float64]]) -> bytes:
@@ -163,9 +234,9 @@ def pack(arrays: dict[str, npt.NDArray[np.float64]]) -> bytes:
     return encode(_MARK, Header(arrays=shapes(arrays)), arrays, "<f8")
 
 
-def unpack(body: bytes) -> dict[str, npt.NDArray[np.float64]]:
+def unpack(body: bytes | None) -> dict[str, npt.NDArray[np.float64]]:
     """A release back from :func:`pack`."""
     try:
-        return decode(body, _MARK, Header, "<f8", len(body))[1]
+        return decode(body or b"", _MARK, Header, "<f8", len(body or b""))[1]
     except Refused as error:
         raise SettingsInvalid(f"the store is damaged: {error}") from None

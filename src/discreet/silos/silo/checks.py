@@ -11,8 +11,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import Refused
 from discreet.methods.query import Query
 from discreet.model.wire import KIND, to_parts
-from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.base_agreement import BaseAgreement, catalogue_digest
+from discreet.silos.shared.agreement import Agreement, BaseAgreement
 from discreet.types import AnyArray, Floats
 
 __all__ = ["check_public", "check_question", "check_ratings", "same_release"]
@@ -61,7 +60,7 @@ def check_ratings(agreement: Agreement, ratings: Ratings) -> None:
 
 def check_public(agreement: BaseAgreement, ratings: Ratings) -> None:
     """Refuse ratings over other items, with other features of them, or another range than agreed."""
-    if ratings.catalogue is None or catalogue_digest(ratings.catalogue) != agreement.catalogue:
+    if ratings.catalogue is None or ratings.catalogue.digest != agreement.catalogue:
         raise Refused("the ratings' catalogue is not the one agreed on; read them with the agreed item list")
     agreement.check_features(ratings.catalogue.features)
     if ratings.rating_range != agreement.rating_range:

@@ -27,21 +27,31 @@ from discreet.privacy.own_noise import why_not_private
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.masks import from_totals, mask, noise_secret, public_key
-from discreet.silos.shared.messages import AnswerMessage, QuestionMessage, digest
+from discreet.silos.shared.messages import (
+    CALL,
+    AnswerMessage,
+    PresentMessage,
+    QuestionMessage,
+    RollCall,
+    check_signed,
+    digest,
+)
 from discreet.silos.shared.outcome import state
 from discreet.silos.shared.position import Position, charge_detail, charge_name
-from discreet.silos.shared.roll_call import CALL, PresentMessage, RollCall, check_signed
-from discreet.silos.shared.seal import SigningKey
-from discreet.silos.shared.store import StoreOwner
+from discreet.silos.shared.signing import SigningKey
+from discreet.silos.shared.store import Store, pack, unpack
 from discreet.silos.silo.checks import check_question, check_ratings, same_release
-from discreet.silos.silo.silo_ledger import check_noise_key
-from discreet.silos.silo.silo_store import Given, SiloStore
+from discreet.silos.silo.ledger import check_noise_key
+from discreet.silos.silo.party import Party
 from discreet.types import Floats
 
 __all__ = ["Silo"]
 
+# Reasons kept; a server that sends nonsense for ever must not fill the disk.
+_MOST_REFUSALS = 100
 
-class Silo(StoreOwner[SiloStore]):
+
+class Silo(Party):
     """Answers questions about its ratings.
 
     Parameters
@@ -55,7 +65,7 @@ class Silo(StoreOwner[SiloStore]):
     fixed_noise_key_not_private
         Leave it out. For tests that must see the same noise twice.
     journal
-        This run in the ledger of the silo's data set (:func:`~discreet.silos.silo.silo_ledger.begin_run`): every charge
+        This run in the ledger of the silo's data set (:func:`~discreet.silos.silo.ledger.begin_run`): every charge
         is written there too, before its noise is drawn.
     signing
         The silo's own, where the agreement has signing keys: roll calls are signed with it.
@@ -65,6 +75,8 @@ class Silo(StoreOwner[SiloStore]):
     **Privacy**. Each answer costs what the schedule of the agreement says and is charged before it leaves, in the
     same transaction that stores it. Asked the same again, the silo sends the same bytes, until the next question comes.
     """
+
+    agreement: Agreement
 
     def __init__(
         self,
@@ -89,11 +101,11 @@ class Silo(StoreOwner[SiloStore]):
         self._engine = MemoryEngine(_private_half(agreement), ratings)
         self._domain = ratings.rules.domain(explicit=ratings.explicit, listed=True)
         self._noise_key, self._journal = fixed_noise_key_not_private, journal
-        self._store = SiloStore(Path(store), agreement, name)
+        self._store = Store(Path(store), agreement.digest, f"silo {name}")
         self._position, self._begun = Position(agreement, features), False
         self._release: Mapping[str, Floats] = {}
         self._ledger: Ledger = self._own_ledger()
-        self._reload()
+        self._replay()
 
     def answer(self, question: bytes) -> bytes:
         """The answer to a question, ready to be sent: it is stored and paid for.
@@ -107,46 +119,64 @@ class Silo(StoreOwner[SiloStore]):
             try:
                 return self._answer(question)
             except Refused as refusal:
-                self._store.log(str(refusal))
+                self._log(str(refusal))
                 raise
 
     def status(self) -> dict[str, Any]:
         """Where the silo stands, for people and for JSON."""
         with self._store.lock:
-            return self._store.status() | {
+            answered, ledger = self._store.entries("answer"), self._stored_ledger()
+            last = answered[-1] if answered else None
+            return {
+                "silo": self.name,
+                "run": self.agreement.run_id,
+                "finished": self.finished,
+                "round": None if last is None else last.round,
+                "question": None if last is None else last.facts["charge"],
+                "attempt": 0 if last is None else last.attempt,
+                "charged_mu": ledger.spent_mu,
+                "epsilon_spent": ledger.epsilon_spent if ledger.charges else 0.0,
+                "epsilon": self.agreement.epsilon,
+                "delta": self.agreement.delta,
+                "refusals": self.refusals(),
                 "rounds": self._position.rounds,
                 "roster": list(self._position.roster),
             }
+
+    def refusals(self) -> list[str]:
+        """Why things were refused, each reason once."""
+        return [entry.facts["reason"] for entry in self._store.entries("refusal")]
 
     def statement(self) -> Statement:
         """What this silo's users were promised and have paid, from the silo's own ledger."""
         with self._store.lock:
             stated = state(
                 self.agreement,
-                self._store.ledger(self.agreement),
-                fixed_noise_key=self._store.fixed_noise,
+                self._stored_ledger(),
+                fixed_noise_key=any(entry.facts["fixed_noise"] for entry in self._store.entries("answer")),
                 domain=self._domain,
                 paid=self._paid,
             )
         return stated.with_earlier(None if self._journal is None else self._journal.earlier)
 
-    def forget(self) -> None:
-        """Keep no answer any longer, once the run is over: with the mask's key it would show this silo's totals."""
-        self._store.forget()
+    def paid(self) -> Statement | None:
+        """What the silo's users have paid; ``None`` where they have paid nothing."""
+        return self.statement() if self._store.entries("answer") else None
 
     def _answer(self, body: bytes) -> bytes:
         if body[:4] == CALL:
             return self._present(RollCall.decode(body, self.agreement))
         message = QuestionMessage.decode(body, self.agreement)
-        known = self._store.answered(message.round, message.attempt)
-        if known is not None:
-            if known[0] != digest(body):
+        known = self._store.entries("answer", at=(message.round, message.attempt))
+        if known:
+            if known[0].facts["question"] != digest(body):
                 raise Refused(
                     f"round {message.round} was answered already; a second, different question for it is refused"
                 )
-            if not known[1]:
+            kept = self._store.body("answer", message.round, message.attempt)
+            if kept is None:
                 raise Refused(f"round {message.round} is over, and the answer to it is no longer kept")
-            return known[1]
+            return kept
         position = self._next(message)
         expected = position.question
         if expected is None:
@@ -155,14 +185,14 @@ class Silo(StoreOwner[SiloStore]):
         check_signed(self.agreement, call, message.signatures)
         check_question(message.question, expected, exact_cost=self.agreement.noise == "server")
         try:
-            given = self._compute(message, digest(body))
-            self._store.give(given)
+            answer = self._compute(message, digest(body))
+            self._keep(message, digest(body), answer)
         except BaseException:
             # What was charged in memory has not left: the store says what was spent.
             self._ledger = self._own_ledger()
             raise
         self._position, self._begun, self._release = position, True, message.release
-        return given.answer
+        return answer.encode()
 
     def _next(self, message: QuestionMessage) -> Position:
         """Where the run stands if this question is right; refuses any other order than the agreed one."""
@@ -202,7 +232,8 @@ class Silo(StoreOwner[SiloStore]):
             raise Refused(f"the roll is called for round {call.round}, which is over")
         return PresentMessage.sign(call, self._signing, self.agreement).encode()
 
-    def _compute(self, message: QuestionMessage, question: str) -> Given:
+    def _compute(self, message: QuestionMessage, question: str) -> AnswerMessage:
+        """Totals, noise and mask; the charge is in the ledger and not yet in the store."""
         question_ = message.question
         forms, sums = question_.mechanism.empty(), self._engine.totals(question_)
         shares = self._shares(message, question, sums)
@@ -222,19 +253,30 @@ class Silo(StoreOwner[SiloStore]):
             context=bytes.fromhex(question),
             size=len(vector),
         )
-        answer = AnswerMessage(
+        return AnswerMessage(
             message.run, message.round, message.attempt, self.name, question, not_own, vector
         )
-        return Given(
-            message.round,
-            message.attempt,
-            message.roster,
-            question,
-            message.release,
-            answer.encode(),
-            self._ledger.charges[-1],
-            not_own,
-        )
+
+    def _keep(self, message: QuestionMessage, question: str, answer: AnswerMessage) -> None:
+        """Charge and answer together, on the disk when this returns.
+
+        The bytes of earlier answers go: that this question came shows that they arrived, or are not wanted any more.
+        """
+        charge, place = self._ledger.charges[-1], (message.round, message.attempt)
+        with self._store.transaction():
+            self._store.forget_bodies("answer")
+            self._store.add("release", *place, body=pack(dict(message.release)))
+            self._store.add(
+                *("answer", *place),
+                body=answer.encode(),
+                roster=message.roster,
+                question=question,
+                charge=charge.name,
+                mu=charge.mu,
+                detail=dict(charge.detail),
+                fixed_noise=answer.fixed_noise,
+            )
+        self._store.forget_deleted()
 
     def _shares(self, message: QuestionMessage, question: str, sums: Sequence[Total]) -> ShareNoise:
         """This silo's part of the noise, which follows from its key, the question and the totals it is added to."""
@@ -253,22 +295,38 @@ class Silo(StoreOwner[SiloStore]):
         )
         return ShareNoise.keyed(honest, secret)
 
+    def _stored_ledger(self) -> Ledger:
+        """All that was charged, charged again to a new ledger."""
+        ledger = Ledger(self.agreement.budget)
+        for entry in self._store.entries("answer"):
+            charge = ledger.charge(entry.facts["charge"], mu=entry.facts["mu"], detail=entry.facts["detail"])
+            ledger.redeem(charge)
+        return ledger
+
     def _own_ledger(self) -> Ledger:
         """What the store says was charged; further charges go into the journal first."""
-        ledger = self._store.ledger(self.agreement)
+        ledger = self._stored_ledger()
         if self._journal is not None:
             self._journal.settle(ledger.charges)
             ledger.keep_in(self._journal)
         return ledger
 
-    def _reload(self) -> None:
-        """Replay what the store remembers."""
-        for round_, attempt, roster, release in self._store.path_taken():
-            position = self._position
-            if self._begun and round_ > position.round:
+    def _log(self, reason: str) -> None:
+        """Keep why something was refused, each reason once."""
+        known, reason = self.refusals(), reason[:500]
+        if len(known) < _MOST_REFUSALS and reason not in known:
+            with self._store.transaction():
+                self._store.add("refusal", reason=reason)
+
+    def _replay(self) -> None:
+        """Take the steps again that the store remembers."""
+        for entry in self._store.entries("answer"):
+            position, roster = self._position, tuple(entry.facts["roster"])
+            release = unpack(self._store.body("release", *entry[1:3]))
+            if self._begun and entry.round > position.round:
                 position.take(release)
-            if attempt > position.attempt:
-                position.repeat(roster, attempt - position.attempt)
+            if entry.attempt > position.attempt:
+                position.repeat(roster, entry.attempt - position.attempt)
             elif roster != position.roster:
                 position.leave(roster)
             self._begun, self._release = True, release

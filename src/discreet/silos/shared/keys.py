@@ -1,0 +1,196 @@
+"""Where each party has its keys, and whom it trusts at the other end of a line.
+
+The server's ``--tls`` folder holds ``certificate.pem``, ``key.pem`` and ``signing.key``, a silo's ``authority.pem``,
+``signing.key`` and ``mask.key``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import ssl
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from discreet.errors import SettingsInvalid
+from discreet.private_files import open_private
+from discreet.silos.shared.masks import generate_key, public_key
+from discreet.silos.shared.signing import generate_signing_key, signing_public_key
+
+__all__ = [
+    "AUTHORITY",
+    "CERTIFICATE",
+    "KEY",
+    "MASK_KEY",
+    "SIGNING_KEY",
+    "PublicKeys",
+    "client_context",
+    "make_mask_key",
+    "make_signing_key",
+    "read_mask_key",
+    "read_signing_key",
+    "server_context",
+    "write_private",
+]
+
+AUTHORITY, CERTIFICATE, KEY = "authority.pem", "certificate.pem", "key.pem"
+MASK_KEY, SIGNING_KEY = "mask.key", "signing.key"
+
+_MAKE = "make it with 'discreet federate key --signing'"
+Hex = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class _Pair(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    mask: Hex | None = None
+    signing: Hex
+
+
+class PublicKeys(BaseModel):
+    """Everybody's public keys in hex, as they are handed round before an agreement is made.
+
+    Attributes
+    ----------
+    silos
+        By name: X25519 key of the masks, which prototypes do not need, and Ed25519 key.
+    server
+        Ed25519 key of the server; none where it is not known yet.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    silos: dict[str, _Pair] = {}
+    server: Hex | None = None
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """From a JSON file: ``{"silos": {NAME: {"mask": KEY, "signing": KEY}}, "server": KEY}``."""
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except FileNotFoundError:
+            raise SettingsInvalid(f"there is no file of public keys {path}") from None
+        except ValidationError:
+            raise SettingsInvalid(
+                f"{path} must be a JSON object with silos (by name: mask and signing, 64 hexadecimal digits each) and "
+                f"server (64 hexadecimal digits): {_MAKE}"
+            ) from None
+
+    def with_silo(self, text: str) -> Self:
+        """With one more silo, written ``NAME=MASK:SIGNING``, or ``NAME=SIGNING`` where there are no masks."""
+        name, _, keys = text.partition("=")
+        mask, _, signing = keys.rpartition(":")
+        try:
+            if name in self.silos:
+                raise ValueError("twice")
+            pair = _Pair(mask=mask or None, signing=signing)
+        except ValueError:
+            raise SettingsInvalid(
+                "--silo takes NAME=MASK:SIGNING (for prototypes NAME=SIGNING) with public keys of 64 hexadecimal "
+                f"digits, and each name once; not {text!r}. A silo without a signing key: {_MAKE}"
+            ) from None
+        return self.model_copy(update={"silos": self.silos | {name: pair}})
+
+    def with_server(self, key: str | None) -> Self:
+        """With the server's key, where one was given; refuses to be without."""
+        server = key or self.server
+        if server is None or not re.fullmatch("[0-9a-f]{64}", server):
+            raise SettingsInvalid(
+                f"--server-key takes the server's public signing key, 64 hexadecimal digits; {_MAKE}"
+            )
+        return self.model_copy(update={"server": server})
+
+    @property
+    def masks(self) -> dict[str, str]:
+        """Of the silos that have one."""
+        return {name: pair.mask for name, pair in self.silos.items() if pair.mask is not None}
+
+    @property
+    def signing(self) -> dict[str, str]:
+        """Of the silos."""
+        return {name: pair.signing for name, pair in self.silos.items()}
+
+    def to_json(self) -> str:
+        """What :meth:`read` reads."""
+        return json.dumps(self.model_dump(mode="json", exclude_none=True), indent=1)
+
+
+def make_mask_key(path: Path) -> str:
+    """Write a fresh private mask key to a new file, readable by its owner alone; give its public half in hex."""
+    private = generate_key()
+    _write_key(path, private, "mask")
+    return public_key(private)
+
+
+def make_signing_key(path: Path) -> str:
+    """Write a fresh private signing key to a new file, readable by its owner alone; give its public half in hex."""
+    private = generate_signing_key()
+    _write_key(path, private, "signing")
+    return signing_public_key(private)
+
+
+def read_mask_key(path: Path) -> bytes:
+    """A silo's private mask key, 64 hexadecimal digits in a file."""
+    return _read_key(path, "mask", "discreet federate key")
+
+
+def read_signing_key(path: Path) -> bytes:
+    """A party's private signing key, 64 hexadecimal digits in a file."""
+    return _read_key(path, "signing", "discreet federate key --signing")
+
+
+def server_context(folder: Path) -> ssl.SSLContext:
+    """TLS 1.3 for the server, which shows its certificate."""
+    return _load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), folder, CERTIFICATE, KEY)
+
+
+def client_context(folder: Path) -> ssl.SSLContext:
+    """TLS 1.3 for a silo: the server must have a certificate of the authority for the host name asked for."""
+    return _load(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), folder, AUTHORITY)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """A new file that is on the disk when this returns, readable by its owner alone."""
+    with os.fdopen(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _write_key(path: Path, private: bytes, what: str) -> None:
+    if path.exists():
+        raise SettingsInvalid(f"{path} exists already; a {what} key is never replaced")
+    write_private(path, private.hex().encode() + b"\n")
+
+
+def _read_key(path: Path, what: str, command: str) -> bytes:
+    try:
+        text = path.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        raise SettingsInvalid(f"there is no {what} key {path}; make one with: {command}") from None
+    except ValueError:
+        text = ""
+    if not re.fullmatch("[0-9a-fA-F]{64}", text):
+        raise SettingsInvalid(f"{path} is not a {what} key: it must hold 64 hexadecimal digits")
+    return bytes.fromhex(text)
+
+
+def _load(context: ssl.SSLContext, folder: Path, *names: str) -> ssl.SSLContext:
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    for name in names:
+        if not (folder / name).is_file():
+            raise SettingsInvalid(
+                f"{folder / name} is missing; a silo's --tls folder holds {AUTHORITY}, the server's {CERTIFICATE} and "
+                f"{KEY}, and 'discreet federate authority' makes such folders for tests"
+            )
+    try:
+        if AUTHORITY in names:
+            context.load_verify_locations(folder / AUTHORITY)
+        else:
+            context.load_cert_chain(folder / CERTIFICATE, folder / KEY)
+    except (ssl.SSLError, ValueError) as error:
+        raise SettingsInvalid(f"the certificates in {folder} cannot be used: {error}") from None
+    return context

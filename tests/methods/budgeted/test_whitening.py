@@ -1,0 +1,225 @@
+"""Coordinates may be chosen at will: the model stays the same, and chance is told from taste by its size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from discreet.catalogue import RatingScale
+from discreet.methods.budgeted.public.plan import Activity
+from discreet.methods.budgeted.public.whitening import Frame, Spread, seen, spread_of, whitened
+from discreet.model.fold_in import Ridge
+from discreet.model.item_side import ItemSide
+
+RANK, ITEMS = 3, 400
+
+
+def activity_of(counts: np.ndarray) -> Activity:
+    sizes, users = np.unique(counts, return_counts=True)
+    return Activity(len(counts), counts.mean(), 3.0, 1.0, 0.2, sizes.astype(float), users / users.sum())
+
+
+def some_side(rng: np.random.Generator) -> ItemSide:
+    factors = rng.standard_normal((ITEMS, RANK)) @ rng.standard_normal((RANK, RANK))
+    offsets = rng.uniform(0.01, 0.3, ITEMS)
+    return ItemSide(RatingScale((1.0, 5.0)), 3.0, offsets, factors, Ridge(1.0, 2.0))
+
+
+def spread_with(rows: np.ndarray, rng: np.random.Generator) -> Spread:
+    return Spread(rows.mean(axis=0), np.cov(rows.T, bias=True), 0.7, rng.dirichlet(np.ones(ITEMS)))
+
+
+def some_spread(rng: np.random.Generator) -> Spread:
+    mix = np.eye(RANK) + 0.3 * rng.standard_normal((RANK, RANK))
+    users = rng.standard_normal((500, RANK)) @ mix + 0.3 * rng.standard_normal(RANK)
+    return spread_with(users, rng)
+
+
+def change_of(before: ItemSide, after: ItemSide) -> np.ndarray:
+    """What factors were multiplied by."""
+    return np.linalg.lstsq(before.factors, after.factors, rcond=None)[0]
+
+
+def moved(seed: int, *, last: bool, start: bool) -> tuple[ItemSide, Spread, ItemSide, Frame]:
+    """Before and after."""
+    rng = np.random.default_rng(seed)
+    side, spread = some_side(rng), some_spread(rng)
+    frame = Frame(np.eye(1 + RANK), 1.0, np.ones(RANK), start=start)
+    activity = activity_of(rng.integers(5, 50, 300))
+    return side, spread, *whitened(side, frame, spread, activity, 4.0, last=last)
+
+
+CASES = [(last, start) for last in (False, True) for start in (False, True)]
+
+
+@pytest.mark.parametrize(("last", "start"), CASES)
+def test_predictions_stay_where_they_are(last: bool, start: bool) -> None:
+    before, spread, after, _ = moved(1, last=last, start=start)
+    rng = np.random.default_rng(2)
+    vectors = rng.standard_normal((50, RANK))
+    others = np.linalg.solve(change_of(before, after), (vectors - spread.mean).T).T
+    users, items = rng.integers(0, 50, 300), rng.integers(0, ITEMS, 300)
+    zeros = np.zeros((50, 1))
+    np.testing.assert_allclose(
+        after.predict(np.hstack([zeros, others]), users, items),
+        before.predict(np.hstack([zeros, vectors]), users, items),
+        rtol=1e-7,
+    )
+    assert not np.allclose(after.factors, before.factors)
+
+
+def test_an_offset_that_a_direction_stood_for_goes_to_the_offsets() -> None:
+    """Everybody's vector has about the same number in one direction: what the items have there is an offset."""
+    rng = np.random.default_rng(11)
+    side = some_side(rng)
+    vectors = rng.standard_normal((500, RANK)) * [1.0, 1.0, 0.05] + [0.0, 0.0, 2.0]
+    spread = spread_with(vectors, rng)
+    start = Frame(np.eye(1 + RANK), 1.0, np.ones(RANK), start=True)
+    activity = activity_of(rng.integers(5, 50, 300))
+    after, frame = whitened(side, start, spread, activity, 4.0, last=False)
+    np.testing.assert_allclose(after.offsets - side.offsets, side.factors @ vectors.mean(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(frame.whiten[0], np.eye(1 + RANK)[0], atol=1e-12)
+
+
+@pytest.mark.parametrize(("last", "start"), CASES)
+def test_the_frame_fits_the_new_coordinates(last: bool, start: bool) -> None:
+    """Features are white in it, and factors are uncorrelated over what people take and as strong as it says."""
+    before, spread, after, frame = moved(3, last=last, start=start)
+    back, moment = np.linalg.inv(change_of(before, after)), np.eye(1 + RANK)
+    moment[1:, 1:] = back @ spread.covariance @ back.T
+    white = frame.whiten @ moment @ frame.whiten.T
+    np.testing.assert_allclose(white, np.eye(1 + RANK), atol=1e-6)
+    assert not frame.start
+    assert frame.residual == pytest.approx(np.sqrt(0.7))
+    strengths = (after.factors * spread.share[:, None]).T @ after.factors
+    np.testing.assert_allclose(np.diag(strengths), frame.power, rtol=1e-9)
+    scale = np.sqrt(np.outer(frame.power, frame.power))
+    assert np.abs(strengths / scale - np.eye(RANK)).max() < 1e-6
+
+
+def test_the_coordinates_do_not_depend_on_those_before() -> None:
+    """Any other coordinates of the same model, and any other origin, lead to the same one, up to signs."""
+    side, spread, *_ = moved(4, last=False, start=True)
+    rng = np.random.default_rng(5)
+    mix, origin = rng.standard_normal((RANK, RANK)), rng.standard_normal(RANK)
+    back = np.linalg.inv(mix)
+    other = replace(spread, mean=back @ (spread.mean - origin), covariance=back @ spread.covariance @ back.T)
+    start = Frame(np.eye(1 + RANK), 1.0, np.ones(RANK), start=True)
+    turned = replace(side, factors=side.factors @ mix, offsets=side.offsets + side.factors @ origin)
+    activity = activity_of(np.random.default_rng(4).integers(5, 50, 300))
+    one, _ = whitened(side, start, spread, activity, 4.0, last=False)
+    again, _ = whitened(turned, start, other, activity, 4.0, last=False)
+    np.testing.assert_allclose(np.abs(again.factors), np.abs(one.factors), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(again.offsets, one.offsets, rtol=1e-7)
+
+
+def test_spread_is_read_in_plain_coordinates() -> None:
+    rng = np.random.default_rng(6)
+    spread, whiten = some_spread(rng), np.eye(1 + RANK) + 0.2 * rng.standard_normal((1 + RANK, 1 + RANK))
+    moment = np.ones((1 + RANK, 1 + RANK))
+    moment[0, 1:] = moment[1:, 0] = spread.mean
+    moment[1:, 1:] = spread.covariance + np.outer(spread.mean, spread.mean)
+    stated = 3.0 * whiten @ moment @ whiten.T
+    found = spread_of(Frame(whiten, 1.0, np.ones(RANK)), stated, 0.7, spread.share)
+    np.testing.assert_allclose(found.mean, spread.mean, rtol=1e-8)
+    np.testing.assert_allclose(found.covariance, spread.covariance, rtol=1e-6)
+
+
+@pytest.mark.parametrize("poor", [np.zeros((3, 3)), np.diag([1.0, 0.0, -0.3])])
+def test_directions_that_do_not_occur_break_nothing(poor: np.ndarray) -> None:
+    rng = np.random.default_rng(7)
+    side, spread = some_side(rng), replace(some_spread(rng), covariance=poor)
+    frame = Frame(np.eye(1 + RANK), 1.0, np.ones(RANK))
+    after, then = whitened(side, frame, spread, activity_of(rng.integers(5, 50, 300)), 4.0, last=True)
+    assert np.isfinite(after.factors).all()
+    assert np.isfinite(then.unwhiten).all()
+
+
+def test_degrees_of_freedom_are_those_of_a_ridge_regression() -> None:
+    """Trace of the matrix that turns ratings into fitted ratings, over random items."""
+    rng = np.random.default_rng(8)
+    power, counts = np.array([0.3, 1.0, 4.0]), np.array([10.0, 30.0, 200.0])
+    frame = Frame(np.eye(4), 1.0, power)
+    used = frame.degrees_of_freedom(counts, 2.0, 5.0)
+    for count, expected in zip(counts, used, strict=True):
+        traces = []
+        for _ in range(40):
+            signs = rng.choice([-1.0, 1.0], (int(count), 3))
+            rows = np.column_stack([np.ones(int(count)), signs * np.sqrt(power)])
+            ridge = np.diag([2.0, 5.0, 5.0, 5.0])
+            traces.append(np.trace(np.linalg.solve(rows.T @ rows + ridge, rows.T @ rows)))
+        assert np.mean(traces) == pytest.approx(expected, rel=0.1)
+
+
+class Crowd:
+    """Users whose residuals are known: taste in the first direction of that variance, and the scatter of ratings."""
+
+    def __init__(self, seed: int, taste: float, held: float, users: int = 2_000) -> None:
+        rng = np.random.default_rng(seed)
+        self.counts = np.minimum(np.exp(rng.normal(3.6, 0.7, users)).astype(int) + 5, 300)
+        self.square = 0.8
+        self.taste, self.held = taste, held
+        lengths = np.sqrt([0.5, 0.25, 0.1])
+        # Exactly uncorrelated and centred over the items, so that directions do not mix.
+        basis, _ = np.linalg.qr(np.column_stack([np.ones(ITEMS), rng.standard_normal((ITEMS, RANK))]))
+        self.factors = basis[:, 1:] * np.sqrt(ITEMS) * lengths
+        truth = np.zeros((users, RANK))
+        truth[:, 0] = np.sqrt(taste) * rng.standard_normal(users)
+        indptr = np.concatenate([[0], np.cumsum(self.counts)])
+        items = np.concatenate([rng.choice(ITEMS, count, replace=False) for count in self.counts])
+        owners = np.repeat(np.arange(users), self.counts)
+        values = 3.0 + np.einsum("ij,ij->i", truth[owners], self.factors[items])
+        values += np.sqrt(self.square) * rng.standard_normal(len(items))
+        self.side = ItemSide(RatingScale((1.0, 5.0)), 3.0, np.zeros(ITEMS), self.factors, Ridge(1e6, held))
+        found = self.side.fold_in(indptr, items.astype(np.int32), values)[:, 1:]
+        weight = np.sqrt(self.counts) / np.sqrt(self.counts).sum()
+        mean = weight @ found
+        covariance = (found * weight[:, None]).T @ found - np.outer(mean, mean)
+        self.spread = Spread(mean, covariance, self.square, np.full(ITEMS, 1.0 / ITEMS))
+        self.activity = activity_of(self.counts)
+
+    def at_the_end(self, *, last: bool = True) -> np.ndarray:
+        """Covariance that users are taken to have, in the first coordinates."""
+        frame = Frame(np.eye(1 + RANK), 1.0, np.ones(RANK))
+        after, _ = whitened(self.side, frame, self.spread, self.activity, 4.0, last=last)
+        change = change_of(self.side, after)
+        return change @ change.T
+
+
+@pytest.mark.parametrize("held", [2.0, 10.0])
+def test_vectors_of_users_without_taste_scatter_as_computed(held: float) -> None:
+    crowd = Crowd(9, taste=0.0, held=held)
+    power = np.square(crowd.factors).mean(axis=0)
+    _, chance = seen(crowd.activity, power, np.full(RANK, held))
+    measured = np.diag(crowd.spread.covariance)
+    np.testing.assert_allclose(crowd.square * chance, measured, rtol=0.15)
+
+
+@pytest.mark.parametrize("held", [2.0, 10.0])
+def test_taste_shows_as_computed(held: float) -> None:
+    crowd = Crowd(10, taste=1.5, held=held)
+    power = np.square(crowd.factors).mean(axis=0)
+    shown, chance = seen(crowd.activity, power, np.full(RANK, held))
+    measured = crowd.spread.covariance[0, 0]
+    assert 1.5 * shown[0] + crowd.square * chance[0] == pytest.approx(measured, rel=0.1)
+    assert (shown > 0.0).all()
+    assert (shown < 1.0).all()
+
+
+@pytest.mark.parametrize("taste", [0.4, 1.5])
+def test_in_the_end_taste_has_its_true_size_and_chance_is_shortened(taste: float) -> None:
+    crowd = Crowd(11, taste=taste, held=4.0)
+    found, spread = crowd.at_the_end(), crowd.spread.covariance
+    assert found[0, 0] == pytest.approx(taste, rel=0.25)
+    power = np.square(crowd.factors).mean(axis=0)
+    shown, _ = seen(crowd.activity, power, np.full(RANK, 4.0))
+    for direction in (1, 2):
+        assert found[direction, direction] * shown[direction] < 0.25 * spread[direction, direction]
+
+
+def test_before_the_end_no_direction_is_given_up() -> None:
+    crowd = Crowd(12, taste=1.5, held=4.0)
+    kept = np.diag(crowd.at_the_end(last=False)) / np.diag(crowd.spread.covariance)
+    assert (kept > 0.75).all()
