@@ -9,19 +9,17 @@ from discreet.cli.request import option, takes
 from discreet.privacy.accounting import epsilon_renyi, mu_renyi
 from discreet.privacy.budget import Budget
 
-__all__ = ["Bought", "command"]
+__all__ = ["command"]
 
 
-class Bought(Output):
-    """What `budget` can be asked."""
-
+class _Asked(Output):
     epsilon: str = option("Privacy parameter epsilon, above 0.")
     delta: str = option("Privacy parameter delta, between 0 and 1; well below 1 / users.")
     releases: int = option("Releases to plan for.", 1, ge=1)
 
 
-@takes(Bought, "budget")
-def command(request: Bought) -> None:
+@takes(_Asked, "budget")
+def command(request: _Asked) -> None:
     """Show the mu that a budget buys, and the noise each release needs.
 
     mu is the one number that adds up (its squares do) over Gaussian releases. The conversion is exact; the

@@ -14,18 +14,16 @@ from discreet.errors import HistoryInvalid
 from discreet.model import Model
 from discreet.model.explanation import Explanation
 
-__all__ = ["Explain", "command"]
+__all__ = ["command"]
 
 
-class Explain(Person):
-    """What `explain` can be asked."""
-
+class _Asked(Person):
     item: str | None = option("Which item.  [default: the first that is recommended]")
     count: int = option("How many ratings to show.", 10, name="-n", ge=1)
 
 
-@takes(Explain, "explain")
-def command(request: Explain) -> None:
+@takes(_Asked, "explain")
+def command(request: _Asked) -> None:
     """Say why an item has its score for a person: what the item itself and each rating add to it.
 
     The parts add up to the score. This costs no privacy budget: a person's own history meets only what was released.

@@ -186,7 +186,6 @@ def counts(ratings: AnyRatings, items: int | None = None) -> dict[str, Any]:
     left_out = ratings.left_out
     told = {"users": ratings.n_users, "items": ratings.n_items if items is None else items}
     told |= {"ratings": ratings.n_ratings, "dropped": left_out.dropped, "merged": left_out.merged}
-    told |= {"weightless": left_out.weightless} if left_out.weightless else {}
     return told | ({"clipped": left_out.clipped} if ratings.rules.out_of_range == "clip" else {})
 
 

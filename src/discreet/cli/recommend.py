@@ -26,15 +26,13 @@ from discreet.model import History, Model, Recommendations
 from discreet.model.directory import replace_file
 from discreet.model.history import BLOCK
 
-__all__ = ["Recommend", "command"]
+__all__ = ["command"]
 
 # Rows that are made at once, at least those of a block of users.
 _ROWS = 1 << 20
 
 
-class Recommend(Person, Reader):
-    """What `recommend` can be asked."""
-
+class _Asked(Person, Reader):
     count: int = option("How many items.", 10, name="-n", ge=1)
     allowed: str | None = option("List of items to choose from.", metavar="FILE")
     blocked: str | None = option("List of items never to choose.", metavar="FILE")
@@ -51,8 +49,8 @@ class Recommend(Person, Reader):
         return {**choice, "unknown_items": self.unknown_items}
 
 
-@takes(Recommend, "recommend")
-def command(request: Recommend) -> None:
+@takes(_Asked, "recommend")
+def command(request: _Asked) -> None:
     """Recommend items from a history, for anyone, whether they were in the training data or not.
 
     This costs no privacy budget: a person's own history meets only what was released. With --out, users are
@@ -96,7 +94,7 @@ def command(request: Recommend) -> None:
             printer().print(sentence(note))
 
 
-def _asked_for(histories: AnyRatings | History, request: Recommend) -> AnyRatings | History:
+def _asked_for(histories: AnyRatings | History, request: _Asked) -> AnyRatings | History:
     """Everybody, or the one who was named."""
     if request.user is not None:
         return of_one(histories, request)
@@ -108,9 +106,7 @@ def _asked_for(histories: AnyRatings | History, request: Recommend) -> AnyRating
     return histories
 
 
-def _recommend(
-    model: Model, history: Ratings | History, request: Recommend
-) -> Recommendations | pl.DataFrame:
+def _recommend(model: Model, history: Ratings | History, request: _Asked) -> Recommendations | pl.DataFrame:
     if isinstance(history, Ratings):
         return model.recommend_batch(history, request.count, **request.choice())
     return model.recommend(history, request.count, disliked=request.disliked, **request.choice())
@@ -126,7 +122,7 @@ def _as_dict(found: Recommendations | pl.DataFrame, user: str | None) -> dict[st
     return {"users": users}
 
 
-def _write(model: Model, history: AnyRatings | History, request: Recommend, out: Path) -> None:
+def _write(model: Model, history: AnyRatings | History, request: _Asked, out: Path) -> None:
     """All lists in a file, whole or not at all, written as they are made: never all of them in memory."""
     told = {"rows": 0, "shortfall": 0}
 
@@ -144,7 +140,7 @@ def _write(model: Model, history: AnyRatings | History, request: Recommend, out:
         click.echo(f"{told['rows']:,} rows, {told['shortfall']:,} of them without an item left, in {out}")
 
 
-def _frames(model: Model, history: AnyRatings | History, request: Recommend) -> Iterator[pl.DataFrame]:
+def _frames(model: Model, history: AnyRatings | History, request: _Asked) -> Iterator[pl.DataFrame]:
     """Lists of some users each; from disk in the order of the blocks."""
     if not isinstance(history, Ratings | StoredRatings):
         found = _recommend(model, history, request)

@@ -12,22 +12,20 @@ from discreet.data.ratings import Ratings
 from discreet.data.splits import by_rating
 from discreet.data.synthetic import market
 
-__all__ = ["Sample", "command"]
+__all__ = ["command"]
 
 _KINDS = ("drama", "comedy", "thriller", "documentary", "music", "family", "science", "travel")
 
 
-class Sample(Output):
-    """What `sample` can be asked."""
-
+class _Asked(Output):
     out: str = option("Folder to put the files into; made if it is missing.", metavar="DIR")
     users: int = option("How many people rate.", USERS, ge=100)
     seed: int = option("Of the market.", SEED, ge=0)
     force: bool = option("Replace files that are already there.")
 
 
-@takes(Sample, "sample")
-def command(request: Sample) -> None:
+@takes(_Asked, "sample")
+def command(request: _Asked) -> None:
     """Write a made-up market as files: ratings.csv, items.csv, test.csv and my-history.csv.
 
     Nobody's data: half stars, popular and rare items, busy and quiet people. Every line of the README can be followed

@@ -1,82 +1,26 @@
-"""Settings of a method: ``--goal``, ``--rank``, ``--rounds``, ``--set key=value``, and a configuration file."""
+"""Settings of a method: ``--goal``, ``--rank``, ``--rounds``, and ``--set key=value``."""
 
 from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import click
-from pydantic import Field, TypeAdapter, ValidationError
 
 from discreet.cli.request import Request, adds, option
 from discreet.errors import SettingsInvalid
 from discreet.methods.registry import DEFAULTS
 from discreet.methods.settings import Settings
 
-__all__ = ["Auto", "Chosen", "Goal", "Sets", "merge_settings", "method_for", "read_goal", "set_option"]
+__all__ = ["Auto", "Chosen", "Goal", "Sets", "method_for", "read_goal", "read_settings", "set_option"]
 
 Auto: TypeAlias = int | Literal["auto"]
 Goal: TypeAlias = Literal["rank", "rate"]
 
-_CONFIGURED = "discreet.settings"
-# Not for a file: what it would be circular or dangerous to leave lying there.
-_ONLY_TYPED = {"config", "set", "json", "force", "resume"}
 # What JSON does not take for a number although it is one: .05, 5., +2.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-# A whole number beyond 1e308 is none that arithmetic knows.
-_Number = Annotated[float, Field(ge=-1e308, le=1e308)]
-_ONE: TypeAdapter[Any] = TypeAdapter(str | bool | _Number)
-_SEVERAL: TypeAdapter[Any] = TypeAdapter(list[str | bool | _Number])
-
-
-def _apply_config(ctx: click.Context, param: click.Parameter, path: str | None) -> None:
-    """Make a TOML or JSON file the default of every option, and its table ``settings`` that of ``--set``."""
-    if path is None:
-        return
-    content = {key.replace("_", "-"): value for key, value in _read_table(Path(path)).items()}
-    settings = content.pop("settings", {})
-    if not isinstance(settings, dict):
-        raise SettingsInvalid(f"{path}: settings must be a table of settings, not {settings!r}")
-    ctx.meta[_CONFIGURED] = settings
-    options = {
-        one.opts[0].removeprefix("--"): one for one in ctx.command.params if isinstance(one, click.Option)
-    }
-    known = {name: one for name, one in options.items() if name not in _ONLY_TYPED}
-    unknown = sorted(set(content) - set(known))
-    if unknown:
-        listed = ", ".join(sorted({*known, "settings"}))
-        raise SettingsInvalid(f"{path}: unknown {', '.join(unknown)}; known are {listed}")
-    ctx.default_map = {}
-    for key, value in content.items():
-        one = known[key]
-        try:
-            if isinstance(value, list) and (one.multiple or one.nargs != 1):
-                _SEVERAL.validate_python(value)
-            else:
-                _ONE.validate_python(value)
-        except ValidationError:
-            wanted = "a text, a number, true or false"
-            raise SettingsInvalid(f"{path}: {key} must be {wanted}, not {repr(value)[:100]}") from None
-        # A single text for an option that may be repeated is one value, not a list of letters.
-        ctx.default_map[one.name] = [value] if one.multiple and isinstance(value, str) else value
-
-
-def _read_table(path: Path) -> dict[str, Any]:
-    kind = "JSON" if path.suffix.lower() == ".json" else "TOML"
-    try:
-        text = path.read_text(encoding="utf-8")
-        content = json.loads(text) if kind == "JSON" else tomllib.loads(text)
-    except FileNotFoundError:
-        raise SettingsInvalid(f"there is no configuration file {path}") from None
-    except (ValueError, RecursionError) as error:
-        raise SettingsInvalid(f"{path} is not valid {kind}: {error}") from None
-    if not isinstance(content, dict):
-        raise SettingsInvalid(f"{path} must hold a table of options")
-    return content
 
 
 def _integer_or_auto(low: int) -> Callable[[click.Context, click.Parameter, Any], Auto]:
@@ -119,17 +63,11 @@ class Chosen(Sets):
     rounds: Auto = option(
         "Rounds of training; auto: the method's own choice.", "auto", callback=_integer_or_auto(1)
     )
-    config: str | None = option(
-        "TOML or JSON with any of these options, and a table 'settings' for --set.",
-        metavar="FILE",
-        callback=_apply_config,
-        is_eager=True,
-    )
 
 
-def merge_settings(ctx: click.Context, pairs: Sequence[str]) -> dict[str, Any]:
-    """Settings of the file, overridden by ``key=value`` pairs."""
-    settings: dict[str, Any] = dict(ctx.meta.get(_CONFIGURED, {}))
+def read_settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """Settings from ``key=value`` pairs."""
+    settings: dict[str, Any] = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals or not key.strip():

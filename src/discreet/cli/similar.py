@@ -7,19 +7,17 @@ from discreet.cli.output import Output, print_json
 from discreet.cli.request import argument, option, takes
 from discreet.model import Model
 
-__all__ = ["Similar", "command"]
+__all__ = ["command"]
 
 
-class Similar(Output):
-    """What `similar` can be asked."""
-
+class _Asked(Output):
     model: str = argument("MODEL")
     item: str = option("Id of the item to compare with.")
     count: int = option("How many items.", 10, name="-n", ge=1)
 
 
-@takes(Similar, "similar")
-def command(request: Similar) -> None:
+@takes(_Asked, "similar")
+def command(request: _Asked) -> None:
     """Show the items that are most like an item.
 
     Of a table of weights: how often two items are taken together, over the root of how often each is, with the

@@ -80,7 +80,7 @@ def command(request: Training) -> None:
       discreet train events/ --user user --item item --catalogue items.csv --engine ray --address head:6379 \\
           --blocks /shared/blocks --epsilon 1 --delta 1e-9 --out model/
       discreet train --resume model.run
-      zcat plays.csv.gz | discreet train - --user who --item song --weight plays --graded 100 \\
+      zcat plays.csv.gz | discreet train - --user who --item song \\
           --discover-items --epsilon 5 --delta 1e-7 --out model/
       discreet train ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
           --method als --out baseline/

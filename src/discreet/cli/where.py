@@ -165,17 +165,14 @@ def on_disk(source: str, folder: Path, reading: Any, **more: Any) -> StoredRatin
     """The ratings of a table, grouped by user in a folder; ``reading`` as for `Ratings.from_file`."""
     catalogue = reading["catalogue"]
     assert isinstance(catalogue, Catalogue)
-    rules = ("missing", "out_of_range", "unknown_items", "duplicates", "graded", "allow_dropped")
+    rules = ("missing", "out_of_range", "unknown_items", "duplicates", "allow_dropped")
     return prepare(
         source,
         folder,
-        Columns(reading["user"], reading["item"], *map(reading.get, ("rating", "weight", "time"))),
+        Columns(reading["user"], reading["item"], *map(reading.get, ("rating", "time"))),
         rating_range=reading.get("rating_range"),
         catalogue=catalogue,
-        rules=RowRules.of(
-            **{rule: reading[rule] for rule in rules if rule in reading},
-            weighted=reading.get("weight") is not None,
-        ),
+        rules=RowRules(**{rule: reading[rule] for rule in rules if rule in reading}),
         text=TextFormat(*map(reading.get, ("separator", "encoding"))),
         **more,
     )

@@ -2,9 +2,7 @@
 
 **Privacy.** Rows of a pair belong to one user. Which of them is the last is decided by those rows alone: a time is read
 row by row (a number if it is one, else a text), never by what the rest of the column looks like, so nobody's odd
-time changes the order of another user's rows. A weight (a play count) becomes a click, or a grade
-``log(1 + min(w, cap)) / log(1 + cap)``: however large it is, what is left of it lies between 0 and 1. Every method
-bounds the user afterwards, as it does for ratings. See ``proofs/reading.md``.
+time changes the order of another user's rows. See ``proofs/reading.md``.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ import polars as pl
 from discreet.data.rules import Duplicates
 from discreet.types import Bools, Floats
 
-__all__ = ["TIMES", "Arrays", "arrange", "grade", "read_times", "weigh"]
+__all__ = ["TIMES", "Arrays", "arrange", "read_times"]
 
 TIMES = ("time", "time exactly", "time text")
 """Columns that sort by time."""
@@ -107,33 +105,10 @@ def _merge(order: Integers, again: Bools, values: Floats, rule: Duplicates) -> t
         return kept, values[kept]
     sorted_values = values[order]
     pair = np.cumsum(first) - 1
-    # One after another: the same bits wherever it is computed.
-    total: Floats = np.bincount(pair, weights=sorted_values).astype(np.float64)
-    if rule == "sum":
-        return order[last], total
+    total = np.bincount(
+        pair, weights=sorted_values
+    )  # one after another: the same bits wherever it is computed
     start = np.flatnonzero(first)
     lowest, highest = np.minimum.reduceat(sorted_values, start), np.maximum.reduceat(sorted_values, start)
     # Rounding must not carry a mean out of what it is a mean of, which lies inside the range.
     return order[last], np.clip(total / np.bincount(pair), lowest, highest)
-
-
-def grade(weights: npt.ArrayLike, cap: float) -> Floats:
-    """Grades of weights above 0: 1 from the public cap on, and each doubling counts about as much as the one before.
-
-    Examples
-    --------
-    >>> grade([1.0, 3.0, 15.0, 1e9], cap=15.0).tolist()
-    [0.25, 0.5, 1.0, 1.0]
-    """
-    held = np.minimum(np.asarray(weights, dtype=np.float64), cap)
-    grades: Floats = np.minimum(np.log1p(held) / np.log1p(cap), 1.0)
-    return grades
-
-
-def weigh(arrays: Arrays, cap: float | None) -> tuple[Arrays, int]:
-    """Weights as clicks, or as grades where there is a cap; and how many pairs had none above 0 and are left out."""
-    kept = arrays.values > 0.0
-    indptr = np.concatenate([[0], np.cumsum(kept)])[arrays.indptr]
-    values = arrays.values[kept]
-    values = np.ones(len(values)) if cap is None else grade(values, cap)
-    return Arrays(indptr, arrays.items[kept], values), int(len(kept) - len(values))

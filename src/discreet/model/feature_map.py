@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +23,8 @@ class FeatureMap:
         Columns of the catalogue's feature matrix x (1 + rank); the offset comes first.
     base
         1 + rank numbers: what an item without any feature gets.
-    variance
-        Of a guess, as the noise of an item in `discreet.model.doubt.Doubt.noise`.
+    noise_ratio
+        Of a guess, as in `discreet.model.doubt.Doubt`.
 
     Notes
     -----
@@ -41,7 +40,7 @@ class FeatureMap:
 
     weights: Floats
     base: Floats
-    variance: float
+    noise_ratio: float
 
     def __post_init__(self) -> None:
         """Rows beside each other in memory, as in `discreet.model.item_side.ItemSide`."""
@@ -69,7 +68,5 @@ class FeatureMap:
             )
         if not (np.isfinite(self.weights).all() and np.isfinite(self.base).all()):
             raise ModelInvalid("the feature map has numbers that are not finite")
-        if not 0.0 <= self.variance < math.inf:
-            raise ModelInvalid(
-                f"the feature map's variance is {self.variance}; it must be finite and not below zero"
-            )
+        if not 0.0 <= self.noise_ratio <= 1.0:
+            raise ModelInvalid(f"the feature map's noise_ratio is {self.noise_ratio}, not between 0 and 1")
