@@ -171,7 +171,7 @@ REFUSALS: list[tuple[str, str]] = [
     ("train train.csv --user user --item item --rating stars --out model --method als", "--rating-range is"),
     (
         "train train.csv --user user --item item --rating-range 1 5 --out model --method als",
-        "without --rating",
+        "about --rating, which is missing",
     ),
     (f"train train.csv {COLUMNS} --rating-range 5 1 --method als --out model", "must be finite and rise"),
     (f"train train.csv {COLUMNS} --rating-range 1 1e300 {LISTED} {BUDGET} --out model", "single precision"),
