@@ -58,23 +58,7 @@ class Run(Protocol):
 
 
 class Server:
-    """One run, offered over TLS.
-
-    Parameters
-    ----------
-    run
-        The coordinator.
-    key
-        The server's, of the agreement.
-    finish
-        Called once the run has finished; gives the message with the model, which silos get at the end.
-    drop_after
-        Seconds without an answer after which the run goes on without the silos it waits for; ``None``: never.
-    linger
-        Seconds to go on telling silos that the run has finished, unless all that were left in it have heard it.
-    report
-        Called with the run's status whenever it may have changed.
-    """
+    """One run, offered over TLS."""
 
     def __init__(
         self,
@@ -104,13 +88,7 @@ class Server:
         return len(self._model or b"") * len(self.handed_to)
 
     def serve(self, listening: socket.socket, context: ssl.SSLContext) -> None:
-        """Serve until every silo has been told how the run ended, the time for that is over, or a signal comes.
-
-        Raises
-        ------
-        DiscreetError
-            When the run has failed for good; silos were told, as far as they asked in time.
-        """
+        """Serve until every silo has been told how the run ended, the time for that is over, or a signal comes."""
         config = quiet(self.app())
         config.load()
         config.ssl = context

@@ -50,17 +50,7 @@ _LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
 
 
 def make_authority(folder: Path, silos: Sequence[str], hosts: Sequence[str] = ()) -> PublicKeys:
-    """Fill a new folder with a test authority's files; give everybody's public keys.
-
-    Parameters
-    ----------
-    folder
-        Must not exist yet, or be empty.
-    silos
-        Names, as in the agreement.
-    hosts
-        Further names and addresses of the server; localhost and 127.0.0.1 are always among them.
-    """
+    """Fill a new folder with a test authority's files; give everybody's public keys."""
     for name in silos:
         if not _SILO.fullmatch(name):
             raise SettingsInvalid(

@@ -58,15 +58,7 @@ class Opened:
 
 
 class SigningKey:
-    """One party's key in one run.
-
-    Parameters
-    ----------
-    agreement, name
-        What was signed, and as whom; :data:`SERVER` for the server.
-    private
-        The key whose public half is in the agreement.
-    """
+    """One party's key in one run."""
 
     def __init__(self, agreement: BaseAgreement, name: str, private: bytes) -> None:
         if _key_of(agreement, name) != signing_public_key(private):
@@ -91,13 +83,7 @@ class SigningKey:
 
 
 def open_seal(agreement: BaseAgreement, message: bytes, kind: Kind, sender: str | None = None) -> Opened:
-    """What is in a signed message of this run and kind, from this sender if one is named.
-
-    Raises
-    ------
-    Refused
-        For anything that the sender it names has not signed for this run as a message of this kind.
-    """
+    """What is in a signed message of this run and kind, from this sender if one is named."""
     whole = len(message) >= _NAME and len(message) >= _NAME + message[_NAME - 1]
     if message[:4] != MARK or not whole or message[_NAME - 2] >= len(_KINDS):
         raise Refused("this is not a message that anybody has signed")
@@ -121,13 +107,7 @@ def open_seal(agreement: BaseAgreement, message: bytes, kind: Kind, sender: str 
 
 
 def holder_of(agreement: BaseAgreement, shown: str) -> str:
-    """The silo that shows this with its request.
-
-    Raises
-    ------
-    Refused
-        When no silo of the agreement has signed it for this run.
-    """
+    """The silo that shows this with its request."""
     name, _, signature = shown.partition(" ")
     if name == SERVER or not re.fullmatch("[0-9a-f]{128}", signature):
         raise Refused("this request does not say which silo of the run it comes from")
