@@ -76,7 +76,7 @@ def make_authority(folder: Path, silos: Sequence[str], hosts: Sequence[str] = ()
         (own / AUTHORITY).write_bytes(certificate)
         keys[name] = {"mask": make_mask_key(own / MASK_KEY), "signing": make_signing_key(own / SIGNING_KEY)}
     public = PublicKeys.model_validate({"silos": keys, "server": make_signing_key(server / SIGNING_KEY)})
-    (folder / PUBLIC_KEYS).write_text(public.to_json())
+    (folder / PUBLIC_KEYS).write_text(public.model_dump_json(indent=1))
     return public
 
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -28,12 +27,10 @@ __all__ = [
     "STATE",
     "Opened",
     "SigningKey",
-    "check_has_keys",
     "generate_signing_key",
     "holder_of",
     "is_signed",
     "open_seal",
-    "sign",
     "signing_public_key",
 ]
 
@@ -49,8 +46,7 @@ _NAME = len(MARK) + SIGNATURE_BYTES + 2
 _DOMAIN, _DOMAIN_OF_PASS = b"discreet seal 2", b"discreet pass 1"
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(NamedTuple):
     """What was under a seal: who sent it, and the message."""
 
     sender: str
@@ -68,13 +64,12 @@ class SigningKey:
 
     def seal(self, kind: Kind, body: bytes) -> bytes:
         """The message, signed; the same bytes whenever it is sealed again."""
-        signature = self.sign(*_parts(self.agreement, kind, self.name, body))
-        name = self.name.encode()
+        signature, name = self.sign(*_parts(self.agreement, kind, self.name, body)), self.name.encode()
         return b"".join((MARK, signature, bytes((_KINDS.index(kind), len(name))), name, body))
 
     def sign(self, *parts: bytes) -> bytes:
-        """A signature over something else than a message; the first part must say what."""
-        return sign(self._private, *parts)
+        """A signature over all parts, each with its length; the first one says what for."""
+        return Ed25519PrivateKey.from_private_bytes(self._private).sign(_joined(parts))
 
     @property
     def shown(self) -> str:
@@ -119,15 +114,6 @@ def holder_of(agreement: BaseAgreement, shown: str) -> str:
     return name
 
 
-def check_has_keys(agreement: BaseAgreement) -> None:
-    """Refuse an agreement by which nobody can tell who has sent a message."""
-    if agreement.signing_keys is None:
-        raise SettingsInvalid(
-            "the agreement has no signing keys, so nobody could tell who sent a message; make keys with "
-            "'discreet federate key --signing' and a new agreement"
-        )
-
-
 def generate_signing_key() -> bytes:
     """A party's private signing key, 32 bytes. It never leaves the party."""
     return Ed25519PrivateKey.generate().private_bytes_raw()
@@ -136,11 +122,6 @@ def generate_signing_key() -> bytes:
 def signing_public_key(private: bytes) -> str:
     """The public half, in hex, as the agreement lists it."""
     return Ed25519PrivateKey.from_private_bytes(private).public_key().public_bytes_raw().hex()
-
-
-def sign(private: bytes, *parts: bytes) -> bytes:
-    """Signature over all parts, each with its length, so that no two lists run together to the same bytes."""
-    return Ed25519PrivateKey.from_private_bytes(private).sign(_joined(parts))
 
 
 def is_signed(public: str, signature: bytes, *parts: bytes) -> bool:
@@ -153,9 +134,11 @@ def is_signed(public: str, signature: bytes, *parts: bytes) -> bool:
 
 
 def _key_of(agreement: BaseAgreement, name: str) -> str:
-    check_has_keys(agreement)
-    assert agreement.signing_keys is not None
-    assert agreement.server_key is not None
+    if agreement.signing_keys is None or agreement.server_key is None:
+        raise SettingsInvalid(
+            "the agreement has no signing keys, so nobody could tell who sent a message; make keys with "
+            "'discreet federate key --signing' and a new agreement"
+        )
     if name == SERVER:
         return agreement.server_key
     if name not in agreement.signing_keys:
