@@ -214,6 +214,7 @@ def listen(address: str) -> socket.socket:
         )
     bare = host.removeprefix("[").removesuffix("]")
     try:
+        bare.encode("idna")
         return socket.create_server(
             (bare, int(port)), family=socket.AF_INET6 if ":" in bare else socket.AF_INET, backlog=64
         )
