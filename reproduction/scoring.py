@@ -59,7 +59,7 @@ def yardstick_holds(
     *,
     lower_is_better: bool = True,
 ) -> Finding:
-    """Whether the model without privacy loses to nothing private: if it does, it was tuned too little."""
+    """Whether the model without privacy loses to nothing private: if it does, it was chosen badly."""
     sign = 1.0 if lower_is_better else -1.0
     levels = {place: _draws(value) for place, value in yardstick.items()}
     scores = {key: _draws(value) for key, value in private.items()}
@@ -68,7 +68,7 @@ def yardstick_holds(
         for (place, method), value in scores.items()
         if not math.isnan(value.mean) and not math.isnan(levels[place].mean)
     }
-    claim = "(check) The model without privacy, tuned by at least as many trials, loses to nothing private."
+    claim = "(check) The model without privacy loses to nothing private."
     if not gaps:
         return Finding(claim, "Nothing to compare.", None)
     said = {key: f"{_number(scores[key])} against {_number(levels[key[0]])}" for key in gaps}

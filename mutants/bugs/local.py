@@ -6,8 +6,6 @@ from mutants.mutant import Mutant
 
 _ANSWER = "devices/device/answer.py"
 _T_ANSWER = ("devices/device/test_answer.py",)
-_RESPONSE = "privacy/local/randomised_response.py"
-_T_RESPONSE = ("privacy/local/test_randomised_response.py",)
 _T_ROTATED = ("privacy/local/test_rotated.py",)
 
 MUTANTS = (
@@ -95,15 +93,6 @@ MUTANTS = (
         "everybody's place in a question is uniform",
         ("privacy/local/test_rotated.py", "devices/device/test_answer.py"),
         "places or agree",
-    ),
-    Mutant(
-        "answers to a value without a clip",
-        _RESPONSE,
-        "inside = np.clip(np.nan_to_num(values, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0)",
-        "inside = np.nan_to_num(values, nan=0.0, posinf=1.0, neginf=-1.0)",
-        "a value is clipped before the coin",
-        _T_RESPONSE,
-        quick=True,
     ),
     Mutant(
         "coins of many devices by PCG64",

@@ -191,7 +191,7 @@ MUTANTS = (
     ),
     Mutant(
         "points that are not clipped again after the projection",
-        "privacy/bounded_points.py",
+        "privacy/bounded_rows.py",
         """    factor = np.minimum(
         1.0, bound""",
         """    factor = np.maximum(

@@ -46,7 +46,7 @@ MUTANTS = (
     ),
     Mutant(
         "scores with losses beyond 1",
-        "privacy/gaussian/scores.py",
+        "privacy/gaussian/tallies.py",
         "clipped = np.clip(np.nan_to_num(losses, nan=1.0, posinf=1.0, neginf=0.0), 0.0, 1.0)",
         "clipped = np.nan_to_num(losses, nan=1.0, posinf=1.0, neginf=0.0)",
         "a loss is clipped to [0, 1]",

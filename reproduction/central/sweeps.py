@@ -11,7 +11,6 @@ import numpy as np
 
 from discreet.methods.published.private.dpals import DPALS
 from reproduction.central.tasks import Task
-from reproduction.central.yardstick import Yardstick
 from reproduction.context import Context
 from reproduction.result import Finding
 from reproduction.scoring import Draws, yardstick_holds
@@ -19,7 +18,7 @@ from reproduction.tuning import Space, choice, log_integer, log_uniform
 
 LABEL = (
     "All settings of DPALS but the one on the axis are chosen anew at every point by the same number of trials on a "
-    "validation split, which is not charged; ALS without privacy by as many."
+    "validation split, which is not charged; the model without privacy chooses its own from the data."
 )
 UNCLIPPED = {"row_clip": 1.0, "entry_clip": "auto", "rounds": 6}
 """Settings for runs without noise."""
@@ -109,15 +108,15 @@ class Sweep:
         self.task.context.report("points", self._done, max(self.total, self._done))
         return Point(value, chosen)
 
-    def yardstick(self) -> Yardstick:
-        """ALS without privacy, tuned by as many trials."""
-        return self.task.without_privacy(self.trials, self.draws)
+    def yardstick(self) -> Draws:
+        """The model without privacy."""
+        return self.task.without_privacy(self.draws)
 
-    def holds(self, yardstick: Yardstick, points: Mapping[str, Point | Draws]) -> Finding:
+    def holds(self, yardstick: Draws, points: Mapping[str, Point | Draws]) -> Finding:
         """Whether ALS without privacy loses to none of these."""
         scores = {name: one.value if isinstance(one, Point) else one for name, one in points.items()}
         return yardstick_holds(
-            {"": yardstick.value},
+            {"": yardstick},
             {("", name): value for name, value in scores.items()},
             lower_is_better=self.task.explicit,
         )

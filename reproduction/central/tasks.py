@@ -18,7 +18,7 @@ from discreet.data.ratings import Ratings
 from discreet.methods.method import PrivateMethod
 from discreet.methods.published.private.baselines import Popularity, UserMean
 from discreet.privacy.budget import Budget
-from reproduction.central.yardstick import CLICKS, FIRST, RATINGS, Yardstick, tune_yardstick
+from reproduction.central.yardstick import yardstick
 from reproduction.context import Context, Size
 from reproduction.datasets.lookup import KNOWN, Dataset, at_hand
 from reproduction.scoring import Draws, metric_name, repeat, score
@@ -182,19 +182,9 @@ class Task:
             return "user mean", score(UserMean().fit(self.train).model_, *self.test)
         return "popularity, no noise", self.score(Popularity(), NO_NOISE, self.test)
 
-    def without_privacy(self, trials: int, draws: int) -> Yardstick:
-        """Plain ALS, its settings the best of as many trials as the private methods beside it have."""
-        return tune_yardstick(
-            self.context,
-            self.name,
-            self.train,
-            self.valid,
-            self.test,
-            space=RATINGS if self.explicit else CLICKS,
-            trials=trials,
-            draws=draws,
-            first=FIRST if self.explicit else FIRST[:1],
-        )
+    def without_privacy(self, draws: int) -> Draws:
+        """The model without privacy."""
+        return yardstick(self.context, self.train, self.test, draws)
 
 
 def crowd(context: Context, name: str, sizes: Mapping[Size, tuple[int, int, int]] | None = None) -> Dataset:

@@ -13,7 +13,6 @@ from discreet.methods.method import PrivateMethod
 from discreet.methods.published.private.dpals import DPALS
 from discreet.methods.published.public.dpals_noise import PRESETS
 from reproduction.central.tasks import TOP, Task
-from reproduction.central.yardstick import Yardstick
 from reproduction.scoring import Draws
 from reproduction.tuning import Space, choice, log_integer, log_uniform
 
@@ -54,7 +53,7 @@ class Panel:
     scores: Mapping[str, Mapping[float, Draws]]
     settings: Mapping[tuple[str, float], Mapping[str, Any]]
     trivial: tuple[str, float]
-    plain: Yardstick
+    plain: Draws
     as_published: bool
 
     def loss(self, value: float, other: float) -> float:
@@ -88,7 +87,7 @@ def compete(
         scores,
         chosen,
         task.trivial(),
-        task.without_privacy(trials, draws),
+        task.without_privacy(draws),
         task.data.as_published,
     )
 

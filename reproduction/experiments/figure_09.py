@@ -7,11 +7,12 @@ from typing import Any
 
 from reproduction.central.sweeps import LABEL, UNCLIPPED, Point, Sweep
 from reproduction.central.tasks import NO_NOISE
-from reproduction.central.yardstick import NOT_PRIVATE, Yardstick
+from reproduction.central.yardstick import NOT_PRIVATE
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
+from reproduction.scoring import Draws
 
 FREQUENT = {1.0: 0.05, 5.0: 0.2, 10.0: 0.4, 20.0: 0.6, NO_NOISE: 1.0}
 """Fraction of the items trained at each epsilon, near table 4's for ratings."""
@@ -91,12 +92,7 @@ def judge(kind: str, curves: Curves, *, lower_is_better: bool) -> list[Finding]:
 
 
 def _draw(
-    axes: plotting.Axes,
-    title: str,
-    metric: str,
-    epsilons: Sequence[float],
-    curves: Curves,
-    yardstick: Yardstick,
+    axes: plotting.Axes, title: str, metric: str, epsilons: Sequence[float], curves: Curves, yardstick: Draws
 ) -> None:
     for number, (rank, points) in enumerate(curves.items()):
         plotting.curve(
@@ -108,7 +104,7 @@ def _draw(
         )
         quiet = points[NO_NOISE].value.mean
         plotting.baseline(axes, quiet, "_unnamed", number=number, linestyle=":")
-    plotting.baseline(axes, yardstick.value.mean, NOT_PRIVATE)
+    plotting.baseline(axes, yardstick.mean, NOT_PRIVATE)
     plotting.epsilon_axis(axes, epsilons)
     axes.set(title=f"Which rank at which budget? (dotted: no noise)\n{title}", ylabel=f"test {metric}")
     plotting.label_lines(axes)

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.methods.ease.estimator import EASE
 from reproduction.central.sweeps import LABEL, UNCLIPPED, Point, Sweep
 from reproduction.central.tasks import NO_NOISE
-from reproduction.central.yardstick import NOT_PRIVATE, Yardstick
+from reproduction.central.yardstick import NOT_PRIVATE
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
@@ -188,7 +188,7 @@ def clicks(context: Context) -> Result:
         LABEL,
         f"epsilon {CLICKS_EPSILON:g}, delta {sweep.task.delta:.2g}; {sweep.usual['max_ratings']} clicks a user, "
         f"two ranks. EASE at the same epsilon chooses its head itself and is not tuned: {ours}. "
-        f"The best that is {NOT_PRIVATE}: {yardstick.value}. "
+        f"The best that is {NOT_PRIVATE}: {yardstick}. "
         f"The items most often chosen, counted without noise: {popular:.4f}.",
     )
     table = Table("Recall for each fraction of trained items", heading, rows)
@@ -197,7 +197,7 @@ def clicks(context: Context) -> Result:
     figure, (axes,) = plotting.panels(width=8.0, height=4.2)
     _lines(axes, shares, curves, "DPALS, rank {}".format)
     plotting.baseline(axes, ours.mean, "EASE (ours), not tuned", number=2, spread=ours.spread)
-    plotting.baseline(axes, yardstick.value.mean, NOT_PRIVATE, linestyle="-.")
+    plotting.baseline(axes, yardstick.mean, NOT_PRIVATE, linestyle="-.")
     plotting.baseline(axes, popular, "popularity, no noise", linestyle=":")
     axes.axvspan(*OPTIMUM, color=plotting.PUBLISHED, alpha=0.07)
     axes.set(
@@ -336,14 +336,14 @@ def _lines(
     x: Sequence[float],
     curves: Curves,
     words: Callable[[Any], str],
-    yardstick: Yardstick | None = None,
+    yardstick: Draws | None = None,
     *,
     log: bool = True,
 ) -> None:
     for number, (key, points) in enumerate(curves.items()):
         plotting.curve(axes, x, [point.value for point in points], label=words(key), number=number)
     if yardstick is not None:
-        plotting.baseline(axes, yardstick.value.mean, NOT_PRIVATE)
+        plotting.baseline(axes, yardstick.mean, NOT_PRIVATE)
     if log:
         plotting.log_axis(axes, "x")
 

@@ -63,8 +63,7 @@ def run(context: Context) -> Result:
         TUNING,
         UNTUNED,
         f"'{DR}' has the non-private descent's best rate and the correction factor 1 / k²; with 'rate tuned' {trials} "
-        f"rates were tried at each epsilon. '{OPEN.capitalize()}': ALS or offsets, each tuned by {trials} trials as "
-        "well. "
+        f"rates were tried at each epsilon. '{OPEN.capitalize()}': ALS or offsets. "
         "All predictions are clipped to the scale. Profiles are stepped "
         "to on the devices with the largest step that cannot overshoot, which is better than the paper's.",
         f"'{STILL}': the same devices, but nothing is ever sent and V stays at its public start. '{COINS}': every "

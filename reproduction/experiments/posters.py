@@ -11,30 +11,21 @@ from discreet.catalogue import Catalogue
 from discreet.data import splits
 from discreet.data.ratings import Ratings
 from discreet.methods.published.private.baselines import GlobalMean, ItemMean, UserMean
-from discreet.methods.published.private.svd import PrivateSVD
 from discreet.privacy.budget import Budget
 from reproduction.central import contest as rivals
 from reproduction.central.contest import OURS, Contest, Entries, Entry, Rival, ahead, checks, table
-from reproduction.central.yardstick import FIRST, NOISE_FREE, NOT_PRIVATE, RATINGS, Yardstick
+from reproduction.central.yardstick import NOT_PRIVATE
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
-from reproduction.scoring import score
+from reproduction.scoring import Draws, score
 from reproduction.tuning import Draw, choice
 
 DELTA = 1e-6
 EPSILONS = (0.1, 0.5, 1.0)
-DPALS, WEIGHTED, DPFW, CLIPPED, DPSVD, DENOISED, MEANS, DPPGD = (
-    "DPALS",
-    "DPALS, item weights",
-    "DPFW, as published",
-    "DPFW, rows clipped (ours)",
-    "DP-SVD, as published",
-    "DP-SVD, denoised (ours)",
-    "DP-SVD without factors",
-    "DP projected gradient, denoised (ours)",
-)
+DPALS, WEIGHTED, DPFW = "DPALS", "DPALS, item weights", "DPFW, as published"
+DPSVD, DPPGD = "DP-SVD, as published", "DP projected gradient, denoised (ours)"
 AS_PUBLISHED = (DPALS, DPFW, DPSVD, DPPGD)
 USER_MEAN = "user mean (free)"
 
@@ -49,14 +40,7 @@ def contestants(most: Draw, half: float) -> dict[str, Rival]:
         DPALS: rivals.dpals(ranks, most, entry, **plain),
         WEIGHTED: rivals.weighted_dpals(ranks, most, entry, item_exponent=0.0),
         DPFW: rivals.frank_wolfe(most, entry, centre="mean"),
-        CLIPPED: rivals.frank_wolfe_clipped(most, bound, centre="mean"),
         DPSVD: rivals.svd(most, bound, denoise=False),
-        DENOISED: rivals.svd(most, bound),
-        MEANS: Rival(
-            PrivateSVD,
-            {"max_ratings": most, "offset_penalty": choice((0.3, 1.0, 3.0, 10.0))},
-            {"rank": 0, "mean_share": 0.99},
-        ),
         DPPGD: rivals.projected_gradient(most, bound, centre="mean"),
     }
 
@@ -95,7 +79,7 @@ def free_table(levels: Mapping[str, float]) -> Table:
     return Table("What is to be had for nothing, or nearly", columns, rows, key="free")
 
 
-def judge_order(entries: Entries, levels: Mapping[str, float], yardstick: Yardstick) -> list[Finding]:
+def judge_order(entries: Entries, yardstick: Draws) -> list[Finding]:
     error = {(e.method, e.epsilon): e.value.mean for _, e in entries}
     epsilons = sorted({epsilon for _, epsilon in error})
     family = {e: min(error[DPALS, e], error[WEIGHTED, e]) for e in epsilons}
@@ -111,16 +95,6 @@ def judge_order(entries: Entries, levels: Mapping[str, float], yardstick: Yardst
         compare("DPFW is better than DP-SVD.", published, DPSVD),
         compare("DPFW is better than DP projected gradient.", published, DPPGD),
         Finding(
-            "(why) DP-SVD has item and user means, which DPFW lacks; what factors add depends on denoising.",
-            "DP-SVD without any factors, with plain eigenvectors and denoised: "
-            + ", ".join(
-                f"{error[MEANS, e]:.4f}, {error[DPSVD, e]:.4f} and {error[DENOISED, e]:.4f} at epsilon {e:g}"
-                for e in epsilons
-            )
-            + f"; the free user mean: {levels[USER_MEAN]:.4f}.",
-            None,
-        ),
-        Finding(
             "(ours) Budgeted ALS, untuned, is ahead of all of them everywhere.",
             f"Its error is {low:.3g} to {high:.3g} times theirs"
             + (f"; behind at {'; '.join(behind)}." if behind else "."),
@@ -133,7 +107,7 @@ def judge_order(entries: Entries, levels: Mapping[str, float], yardstick: Yardst
 def draw(
     entries: Entries,
     levels: Mapping[str, float],
-    yardstick: Yardstick,
+    yardstick: Draws,
     title: str,
     published: Mapping[float, float] | None = None,
 ) -> plotting.Figure:
@@ -141,7 +115,7 @@ def draw(
     figure, panels = plotting.panels(2 if published else 1, width=6.2, height=4.4)
     _lines(panels[0], entries, (OURS, *AS_PUBLISHED))
     plotting.baseline(panels[0], levels[USER_MEAN], USER_MEAN, linestyle=":")
-    plotting.baseline(panels[0], yardstick.value.mean, NOT_PRIVATE, linestyle="--")
+    plotting.baseline(panels[0], yardstick.mean, NOT_PRIVATE, linestyle="--")
     panels[0].set(title=f"Which private method is best?\n{title}", ylabel="test RMSE")
     plotting.label_lines(panels[0])
     if published:
@@ -185,14 +159,14 @@ def jester(context: Context) -> Result:
     epsilons = context.pick(quick=(0.5, 1.0), full=EPSILONS)
     entries = enter_all(contest, choice((40, 100)), epsilons)
     levels = free_levels(contest)
-    yardstick = contest.yardstick(RATINGS, first=FIRST)
-    findings = judge_order(entries, levels, yardstick)
+    yardstick = contest.yardstick()
+    findings = judge_order(entries, yardstick)
     ours = {e.epsilon: e.value.mean for _, e in entries if e.method == DPFW}
     findings.append(
         Finding(
             f"DPFW reaches {PUBLISHED[1.0]:.3f} at epsilon 1 with 73,000 users; without privacy {PUBLISHED_OPEN}.",
             f"Here DPFW as published reaches {ours[max(ours)]:.4f} and ALS without privacy "
-            f"{yardstick.value.mean:.4f} with {data.ratings.n_users:,} users.",
+            f"{yardstick.mean:.4f} with {data.ratings.n_users:,} users.",
             ours[max(ours)] <= PUBLISHED[1.0] if data.as_published else None,
         )
     )
@@ -250,7 +224,7 @@ def synthetic(context: Context) -> Result:
     epsilons = context.pick(quick=(0.5, 1.0), full=EPSILONS)
     entries = enter_all(contest, choice((40, 80)), epsilons)
     levels = free_levels(contest)
-    yardstick = contest.yardstick(NOISE_FREE, first=[{"rank": 1, "penalty": 1e-6, "offset_penalty": 1e-4}])
+    yardstick = contest.yardstick()
     data = [
         f"A rank-one world, ratings u v with u and v uniform on 0 to 1: {users:,} users (the poster: 500,000), "
         f"{ITEMS} items, {PER_USER} ratings a user."
@@ -259,7 +233,7 @@ def synthetic(context: Context) -> Result:
     figure = draw(entries, levels, yardstick, f"Rank-one world, {users:,} users, {ITEMS} items")
     return Result(
         [table("Test error", entries, {"": yardstick}), free_table(levels)],
-        judge_order(entries, levels, yardstick),
+        judge_order(entries, yardstick),
         figure,
         data=data,
         notes=notes,

@@ -38,7 +38,6 @@ def run(context: Context) -> Result:
         },
         penalty=3.0,
         draws=context.number_of_draws(),
-        trials=context.number_of_trials(),
         rounds=context.pick(quick=5, full=10),
     )
     world, said = movielens_world(context)

@@ -35,7 +35,6 @@ def run(context: Context) -> Result:
             LLOYD: {**shared, "clustering": "lloyd", "unrated": "zero"},
         },
         draws=context.number_of_draws(),
-        trials=context.number_of_trials(),
         rounds=context.pick(quick=5, full=10),
     )
     world = poisson_world(context, context.pick(quick=2_000, full=20_000), items)

@@ -39,8 +39,8 @@ def run(context: Context) -> Result:
         panels.append(compete(task, [published[place] for place in places], trials, draws, report))
     notes = (
         f"Tuned methods: settings chosen at each epsilon on a validation split by {trials} trials each; the search is "
-        "not charged. Ours runs with its defaults: EASE for clicks, budgeted ALS for ratings. ALS without privacy is "
-        "tuned by as many trials.",
+        "not charged. Ours runs with its defaults: EASE for clicks, budgeted ALS for ratings. Models "
+        "without privacy choose their settings from the data.",
         f"Every private method over {draws} noise draws. Published numbers are those on MovieLens: where the data are "
         "others, they have panels and columns of their own and are not compared.",
         "delta is 1e-5 for ratings and 1 / users for clicks. Ours / this: below 1 our error is smaller, above 1 our "
@@ -59,13 +59,7 @@ def tabulate(panel: Panel) -> list[dict[str, Any]]:
     common = {"task": panel.title, "metric": panel.metric}
     name, level = panel.trivial
     rows: list[dict[str, Any]] = [
-        {
-            **common,
-            "method": NOT_PRIVATE,
-            "mean": panel.plain.value.mean,
-            "spread": panel.plain.value.spread,
-            "settings": _listed(panel.plain.settings),
-        },
+        {**common, "method": NOT_PRIVATE, "mean": panel.plain.mean, "spread": panel.plain.spread},
         {**common, "method": name, "mean": level},
     ]
     for method, points in panel.scores.items():
@@ -101,9 +95,7 @@ def judge(panels: Sequence[Panel]) -> list[Finding]:
     }
     widest = max(wide, key=lambda place: wide[place])
     trivial = {_place(p, e): p.loss(p.scores[TAIL][e].mean, p.trivial[1]) for p, e in places}
-    plain = {
-        _place(p, e): p.loss(p.scores[TAIL][e].mean, p.plain.value.mean) for p, e in places if e >= SMALL_FROM
-    }
+    plain = {_place(p, e): p.loss(p.scores[TAIL][e].mean, p.plain.mean) for p, e in places if e >= SMALL_FROM}
     weights = {_place(p, e): p.loss(p.scores[WEIGHTS][e].mean, p.scores[TAIL][e].mean) for p, e in places}
     ours = {
         _place(p, e): max(p.loss(p.scores[OURS][e].mean, p.scores[name][e].mean) for name in (TAIL, WEIGHTS))
@@ -151,7 +143,7 @@ def _yardstick(panels: Sequence[Panel], explicit: bool) -> Finding:
         for name, points in panel.scores.items()
         for epsilon, value in points.items()
     }
-    levels = {panel.title: panel.plain.value for panel in chosen}
+    levels = {panel.title: panel.plain for panel in chosen}
     return yardstick_holds(levels, private, lower_is_better=explicit)
 
 
@@ -173,7 +165,7 @@ def _draw(panels: Sequence[Panel]) -> plotting.Figure:
         for number, (method, points) in enumerate(panel.scores.items()):
             plotting.curve(axes, list(points), points.values(), label=method, number=number)
         plotting.baseline(axes, panel.trivial[1], panel.trivial[0], linestyle=":")
-        plotting.baseline(axes, panel.plain.value.mean, NOT_PRIVATE)
+        plotting.baseline(axes, panel.plain.mean, NOT_PRIVATE)
         plotting.epsilon_axis(axes, list(panel.scores[OURS]))
         axes.set(title=f"Measured here:\n{panel.title}", ylabel=f"test {panel.metric}")
         plotting.label_lines(axes)

@@ -12,9 +12,9 @@ from scipy.linalg import cho_factor, cho_solve
 
 from discreet.errors import SettingsInvalid
 from discreet.privacy.local.coin import Coin
-from discreet.privacy.local.randomised_response import BITS, amplification, respond, thresholds
 from discreet.types import Floats
 from reproduction.local.crowd import Crowd
+from reproduction.local.response import BITS, amplification, respond, thresholds
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from discreet.data import splits, synthetic
 from discreet.data.ratings import Ratings
 from discreet.evaluation import baselines, metrics
 from discreet.types import Floats
-from reproduction.central.yardstick import FIRST, RATINGS, tune_yardstick
+from reproduction.central.yardstick import yardstick
 from reproduction.context import TRIALS, Context
 from reproduction.datasets.lookup import Dataset
 from reproduction.local.channel import Channel, Exact, Projected, Projection, Round
@@ -249,20 +249,11 @@ _SHRINKAGE = (1.0, 1e6)
 
 
 def open_error(context: Context, world: World) -> float:
-    """Test RMSE of ALS or of offsets, each tuned by as many trials, whichever is better on the validation split."""
-    factors = tune_yardstick(
-        context,
-        world.heading,
-        world.train,
-        (world.train, world.valid),
-        (world.train, world.test),
-        space=RATINGS,
-        trials=context.number_of_trials(),
-        draws=1,
-        first=FIRST,
+    """Test RMSE of ALS or of tuned offsets, whichever is better on the validation split."""
+    valid, test = (
+        yardstick(context, world.train, (world.train, part), 1).mean for part in (world.valid, world.test)
     )
-    offsets = tuned_offsets(world)
-    return min((factors.valid, factors.value.mean), offsets)[1]
+    return min((valid, test), tuned_offsets(world))[1]
 
 
 def tuned_offsets(world: World) -> tuple[float, float]:

@@ -38,8 +38,7 @@ NOTES = (
     "at the default limit most silos would be refused there. No numbers: the budget was refused as too small.",
     "'Shrunk': the values of a prototype are drawn to their mean as far as noise alone would explain how they differ, "
     "which reads nothing but what is sent anyway. 'The paper's' are sent as they come.",
-    "'Best without privacy' is ALS with settings chosen by trials on the training ratings alone, of which five of one "
-    "user in five are held out once more, or a mean where a mean is better there.",
+    "'Best without privacy' is ALS, or a mean where a mean is better on training ratings that are held out once more.",
     "In the pictures errors end at 1.5 times that of the user mean; what lies beyond is in the table.",
 )
 

@@ -17,7 +17,6 @@ from discreet.methods.prototypes.public.server import factorise
 from discreet.methods.prototypes.settings import FactorSettings
 from discreet.privacy.budget import Budget
 from discreet.privacy.combined import state_over_silos
-from reproduction.central.yardstick import FIRST
 from reproduction.scoring import Draws
 from reproduction.silos.methods import (
     DELTA,
@@ -33,7 +32,6 @@ from reproduction.silos.methods import (
     with_side,
 )
 from reproduction.silos.worlds import SiloWorld
-from reproduction.tuning import Space, choice, log_integer, log_uniform, search
 
 CENTRAL, ALONE = "central NMF (not private)", "silo alone, NMF"
 ALS_CENTRAL, BEST_OPEN = "central ALS (not private)", "best without privacy (ALS or means)"
@@ -57,7 +55,7 @@ class Design:
     """All points around a centre: epsilon, k and l, of which each is tried with the centres of the others.
 
     At `k_epsilons` k varies. Prototypes are settings of each private way to make them, by its name; `penalty` is the
-    lambda of all factorisations, `rounds` are passes of those without privacy, and `trials` those of ALS without it.
+    lambda of all factorisations, and `rounds` are passes of those without privacy.
     """
 
     epsilons: Sequence[float]
@@ -71,7 +69,6 @@ class Design:
     penalty: float = 0.1
     draws: int = 2
     rounds: int = 10
-    trials: int = 3
 
     def points(self) -> list[Point]:
         """Everything to run, each once."""
@@ -97,13 +94,6 @@ class Design:
 
 
 _K_MEANS_ROUNDS = 8
-_ALS: Space = {
-    "rank": log_integer(1, 32),
-    "penalty": log_uniform(0.01, 3.0),
-    "offset_penalty": log_uniform(0.02, 3.0),
-    "rounds": choice((10, 15)),
-}
-"""What is searched for ALS without privacy; counts are noisier than ratings and want larger penalties."""
 
 
 @dataclass(frozen=True)
@@ -194,26 +184,16 @@ class _Runner:
 
     def _best_open(self, point: Point) -> Line:
         """ALS or a mean, chosen on the training ratings alone, split once more; scored like everything else."""
-        inner = self.world.inner
 
-        def error(settings: Mapping[str, Any], world: SiloWorld = inner) -> Score:
-            return score(world, with_side(ALS(**settings).fit(world.train, rng=self.seed).model_.factors))
+        def open_score(world: SiloWorld) -> Score:
+            return score(world, with_side(ALS().fit(world.train, rng=self.seed).model_.factors))
 
-        rng = np.random.default_rng([self.seed, 1])
-        found = search(
-            lambda **settings: settings,
-            _ALS,
-            self.design.trials,
-            lambda settings: error(settings).test,
-            rng,
-            first=FIRST,
-        )
-        simple = {name: one.test for name, one in levels(inner).items() if one.test < found.value}
+        als = open_score(self.world.inner).test
+        simple = {name: one.test for name, one in levels(self.world.inner).items() if one.test < als}
         if simple:
             name = min(simple, key=lambda name: simple[name])
             return Line(point, (levels(self.world)[name],), settings=name)
-        said = ", ".join(f"{name} {value:.3g}" for name, value in found.settings.items())
-        return Line(point, (error(found.settings, self.world),), settings=said)
+        return Line(point, (open_score(self.world),))
 
     def _messages(self, point: Point, draw: int) -> list[PrototypeMessage]:
         key = (point.method, point.k, point.epsilon, draw)

@@ -34,17 +34,6 @@ FILES = {
     "one-user.csv": HEADER + "1,item-0001,4\n1,item-0002,2\n",
     "one-item.csv": HEADER + "".join(f"{user},item-0001,{1 + user % 5}\n" for user in range(30)),
     "one.csv": "item\nitem-0001\n",
-    "c1.toml": "rank = ",
-    "c2.json": "{",
-    "c3.json": DEEP,
-    "c4.toml": f"a = {DEEP}",
-    "c5.toml": "seed = -5",
-    "c6.json": "[1]",
-    "c7.toml": "ranks = 3",
-    "c8.toml": "settings = 3",
-    "c9.toml": 'rank = "lots"',
-    "c10.toml": "[settings]\ncolour = 1",
-    "c11.json": '{"seed": [1, {}]}',
     "h1.json": '{"item-2": 5, "ghost": 1}',
     "h2.csv": "user,item,rating\n1,item-2,5\n1,ghost,2\n",
     "h3.csv": "item,rating\nitem-2,5\nghost,2\n",
@@ -159,7 +148,6 @@ REFUSALS: list[tuple[str, str]] = [
     (f"{ALS} --set penalty", "--set takes key=value"),
     (f"{ALS} --set rank=4", "use --rank instead of --set"),
     (f"{ALS} --set penalty={DEEP}", "penalty"),
-    (f"{ALS} --config no-such.toml", "no configuration file no-such.toml"),
     (f"{ALS} --seed=-1", "-1 is not in the range x>=0"),
     (f"{ALS} --implicit", "--implicit means that there are no ratings"),
     (f"{ALS} --devcie cpu", "No such option"),
@@ -207,26 +195,6 @@ REFUSALS: list[tuple[str, str]] = [
         )
         for method in ("global-mean", "user-mean", "item-mean")
     ),
-    # Configuration files
-    *(
-        (f"{ALS} --config {name}", message)
-        for name, message in (
-            ("c1.toml", "not valid TOML"),
-            ("c2.json", "not valid JSON"),
-            ("c3.json", "not valid JSON"),
-            ("c4.toml", "not valid TOML"),
-            ("c5.toml", "-5 is not in the range"),
-            ("c6.json", "must hold a table"),
-            (
-                "c7.toml",
-                "unknown ranks; known are address, allow-dropped, blocks, catalogue, catalogue-column",
-            ),
-            ("c8.toml", "must be a table of settings"),
-            ("c9.toml", "'lots' is neither"),
-            ("c10.toml", "Known settings"),
-            ("c11.json", "seed must be a text, a number, true or false"),
-        )
-    ),
     # Goals
     (f"{TRAIN} {LISTED} {BUDGET} --method svd --goal rank --out m", "leave --goal or --method out"),
     (
@@ -252,10 +220,6 @@ REFUSALS: list[tuple[str, str]] = [
     (f"{PLAYS} --user Who --item sogn --catalogue songs.csv --catalogue-column Song", "did you mean 'Song'?"),
     (f"{PLAYS} --user Who --item Song --catalogue songs.csv --catalogue-column song", "did you mean 'Song'?"),
     (f"{PLAYS} --user Who --item Song --discover-items --catalogue-column Song", "FILE, which is missing"),
-    (
-        f"{PLAYS} --user Who --item Song --catalogue songs.csv --catalogue-column Song --repeats sum",
-        "a sum of repeated rows is for weights",
-    ),
     *(
         (f"{TRAIN} --catalogue described.csv {BUDGET} --allow-dropped 1 --features {given} --out m", message)
         for given, message in (

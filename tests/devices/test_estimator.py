@@ -9,7 +9,7 @@ import pytest
 
 from discreet.devices.estimator import Estimator
 from discreet.errors import SettingsInvalid
-from discreet.privacy.local.rotation import packed_signs
+from discreet.privacy.local.rotated import packed_signs
 from tests.devices.support.questions import pseudonyms, question
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.hostile.kind import Kind
 from tests.hostile.ledgers import DamagedLedger
 from tests.hostile.models import Arrays, DamagedModel, ForgedModel
-from tests.hostile.requests import AgreementFile, ConfigFile, HistoryFile
+from tests.hostile.requests import AgreementFile, HistoryFile
 from tests.hostile.statements import SignedStatement, StatementText
 from tests.hostile.tables import CatalogueFile, RatingsFile, RatingsParquet
 
@@ -21,7 +21,6 @@ KINDS: dict[str, type[Kind]] = {
     "ratings": RatingsFile,
     "ratings in Parquet": RatingsParquet,
     "catalogues": CatalogueFile,
-    "configurations": ConfigFile,
     "agreements": AgreementFile,
     "histories": HistoryFile,
 }

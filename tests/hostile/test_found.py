@@ -12,13 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 import polars as pl
 import pytest
 
 from discreet import Budget, Catalogue, Model, Ratings
-from discreet.cli.train import command as train
 from discreet.errors import (
     BudgetInvalid,
     CatalogueInvalid,
@@ -87,33 +85,6 @@ def test_titles_and_ids_that_are_no_text(tmp_path: Path, columns: dict[str, Any]
 def test_a_stored_catalogue_of_endless_brackets() -> None:
     with pytest.raises(CatalogueInvalid):
         Catalogue.from_json("[" * 100_000)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "rating-range = [[1], 5]",
-        "seed = [1]",
-        "seed = inf",
-        "epsilon = 1979-05-27",
-        "delta = {a = 1}",
-        "features = [[]]",
-        f"rating-range = [1, {'9' * 400}]",
-    ],
-)
-def test_options_of_a_shape_they_never_have(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "config.toml"
-    path.write_text(line)
-    with pytest.raises(SettingsInvalid, match="must be a text, a number"):
-        train.make_context("train", ["ratings.csv", "--config", str(path), "--out", "model"])
-
-
-def test_a_list_is_still_a_list_where_an_option_takes_several(tmp_path: Path) -> None:
-    path = tmp_path / "config.toml"
-    path.write_text('user = "u"\nitem = "i"\nrating-range = [1, 5]\nfeatures = ["a", "b"]\n')
-    context = train.make_context("train", ["ratings.csv", "--config", str(path), "--out", "model"])
-    assert isinstance(context, click.Context)
-    assert (context.params["rating_range"], context.params["features"]) == ((1.0, 5.0), ("a", "b"))
 
 
 def forged(folder: Path, name: str, content: bytes) -> Path:

@@ -12,6 +12,8 @@ from discreet.model.fold_in import Clicks, FoldIn, FrankWolfeReplay, NonNegative
 from discreet.model.item_side import ItemSide
 from discreet.types import Floats
 from tests.model.models import make_model
+from tests.web.support.models import RULES
+from tests.web.support.models import make_model as make_rule
 
 ITEMS, RANK = 12, 3
 STARS = RatingScale((1.0, 5.0))
@@ -34,6 +36,22 @@ def test_the_goal_follows_from_the_rule_and_the_scale(rule: FoldIn) -> None:
     side = replace(ranking_side(), rule=rule)
     assert side.goal == ("rank" if isinstance(rule, Clicks) else "rate")
     assert replace(side, scale=CLICKS).goal == "rank"
+
+
+@pytest.mark.parametrize("kind", RULES)
+def test_a_person_alone_has_the_coefficients_of_a_person_among_many(kind: str) -> None:
+    """Of one person few rows of the arrays are looked at; to the last bit that makes no difference."""
+    side, rng = make_rule(kind).factors, np.random.default_rng(2)
+    counts = rng.integers(0, 30, 40)
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    items = np.concatenate([np.sort(rng.choice(side.n_items, count, replace=False)) for count in counts])
+    values = rng.integers(1, 6, len(items)).astype(float) if side.scale.explicit else np.ones(len(items))
+    items = items.astype(np.int32)
+    together = side.fold_in(indptr, items, values)
+    for user, count in enumerate(counts):
+        mine = slice(indptr[user], indptr[user + 1])
+        alone = side.fold_in(np.array([0, count]), items[mine], values[mine])
+        np.testing.assert_array_equal(alone[0], together[user])
 
 
 def test_ratings_count_as_opinions_where_a_model_ranks() -> None:

@@ -107,16 +107,13 @@ def test_similar_items_by_cosine_with_short_vectors_held_back(explicit: Model) -
     assert explicit.similar("item-4", 30).shortfall == 19
 
 
-def test_items_without_a_direction_are_not_similar_to_anything(explicit: Model) -> None:
+def test_similar_needs_factors_and_a_known_item(explicit: Model) -> None:
     factors = explicit.item_side.factors.copy()
     factors[[1, 6]] = 0.0
     model = replace(explicit, item_side=replace(explicit.item_side, factors=factors))
     assert not {"item-1", "item-6"} & set(model.similar("item-4", 12).items)
     with pytest.raises(HistoryInvalid, match="no direction for 'item-6'"):
         model.similar("item-6")
-
-
-def test_similar_needs_factors_and_a_known_item(explicit: Model) -> None:
     with pytest.raises(SettingsInvalid, match="rank 0"):
         make_model("explicit", rank=0).similar("item-4")
     with pytest.raises(HistoryInvalid, match="'ghost'"):

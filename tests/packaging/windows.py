@@ -31,7 +31,7 @@ MODULES = ("fcntl", "resource", "termios", "pwd", "grp", "uvloop", "posix_ipc")
 CALLS = ("sysconf", "fchmod", "sched_getaffinity", "fork", "geteuid", "getuid", "sync", "mkfifo", "chown")
 SIGNALS = ("SIGHUP", "SIGKILL", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGCHLD", "SIGPIPE")
 # Modules of ours that ask which system this is; what others do with the answer is theirs.
-ASKING = ("model.directory", "privacy.account.store", "privacy.account.locks", "cli.holder")
+ASKING = ("model.directory", "privacy.account.store", "private_files")
 
 
 def keep_manners() -> None:
@@ -45,7 +45,7 @@ def keep_manners() -> None:
         sys.modules[name] = None  # type: ignore[assignment]
     _forbid()
     real, sys.platform = sys.platform, "win32"
-    importlib.import_module("discreet.privacy.account.locks")
+    importlib.import_module("discreet.private_files")
     sys.platform = real
     del sys.modules["msvcrt"]
     for name in ASKING:
@@ -193,7 +193,7 @@ def work_together() -> None:
     discreet.devices.fit(ratings, epsilon=4.0)
     Store(Path("collected.sqlite")).close()
     back_up(Path("collected.sqlite"), Path("copy.sqlite"))
-    assert restore(Path("copy.sqlite"), Path("restored.sqlite")) == 0
+    assert restore(Path("copy.sqlite"), Path("restored.sqlite"), lambda opened: 0) == 0
 
 
 def serve() -> None:

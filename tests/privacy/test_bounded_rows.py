@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import RatingsInvalid
-from discreet.privacy.bounded_points import HALF_SIDE, bounded_points
-from discreet.privacy.bounded_rows import GRID, BoundedRows, RowBounds
-from discreet.privacy.clusters import Clusters
+from discreet.privacy.bounded_rows import GRID, HALF_SIDE, BoundedRows, Clusters, RowBounds, bounded_points
 from tests.privacy.mechanisms import MOST, M, Users, hostile_users
 
 BOUNDS = {

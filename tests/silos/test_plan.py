@@ -10,8 +10,8 @@ import pytest
 from discreet import Budget, BudgetedALS, Catalogue
 from discreet.data.synthetic import market
 from discreet.errors import SettingsInvalid
-from discreet.methods.budgeted.settings import BudgetedSettings
-from discreet.privacy.gaussian.rehearsal import RehearsalNoise
+from discreet.methods.budgeted.public.settings import BudgetedSettings
+from discreet.privacy.gaussian.shares import RehearsalNoise
 from discreet.silos import plan as planning
 from discreet.silos.plan import Federation, Row, default_honest, plan
 from discreet.silos.shared.agreement import Agreement

@@ -11,12 +11,10 @@ from discreet.errors import CatalogueInvalid
 from discreet.model import Model
 from discreet.model.storage import check_target
 
-__all__ = ["AddItems", "command"]
+__all__ = ["command"]
 
 
-class AddItems(Output):
-    """What `add-items` can be asked."""
-
+class _Asked(Output):
     model: str = argument("MODEL")
     items: str = argument("ITEMS")
     out: str = option("Where to write the model with the new items.", metavar="DIR")
@@ -26,8 +24,8 @@ class AddItems(Output):
     force: bool = option("Replace a model that is already there.")
 
 
-@takes(AddItems, "add-items")
-def command(request: AddItems) -> None:
+@takes(_Asked, "add-items")
+def command(request: _Asked) -> None:
     """Add items to a MODEL that it was not trained on, from their features, and save it.
 
     ITEMS is a table (CSV, TSV, Parquet, NDJSON) of the new items alone, with the columns that the model was trained

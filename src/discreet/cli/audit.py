@@ -7,26 +7,23 @@ import click
 from discreet import kernels
 from discreet.audit.replay import replay
 from discreet.audit.suite import DEVICES, PROTOTYPES, TESTS, Audit, Size, audit
-from discreet.cli.charged import Charged, given_ledger, refuse_ledger
 from discreet.cli.output import Output, print_json, printer, show_table, spinner
 from discreet.cli.request import argument, option, takes
 from discreet.cli.rows import Items, Rows
-from discreet.cli.settings import Sets, merge_settings
+from discreet.cli.settings import Charged, Sets, read_settings, refuse_ledger
 from discreet.data.ratings import FileReading, Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
 from discreet.methods.method import PrivateMethod
 from discreet.methods.registry import find_method
 from discreet.privacy.budget import Budget
 
-__all__ = ["Audited", "command"]
+__all__ = ["command"]
 
 REFUTED = 1
 """Exit code where the claim does not hold."""
 
 
-class Audited(Output, Charged, Sets, Items, Rows):
-    """What `audit` can be asked; all about ratings, items and settings is for --ratings."""
-
+class _Asked(Output, Charged, Sets, Items, Rows):
     method: str = argument("METHOD")
     epsilon: str = option("The claim: privacy parameter epsilon.")
     delta: str | None = option("The claim: privacy parameter delta; none for prototypes and devices.")
@@ -42,8 +39,8 @@ class Audited(Output, Charged, Sets, Items, Rows):
     rating_range: tuple[float, float] | None = option("Lowest and highest possible rating.", metavar="LO HI")
 
 
-@takes(Audited, "audit")
-def command(request: Audited) -> None:
+@takes(_Asked, "audit")
+def command(request: _Asked) -> None:
     """Try to refute that METHOD is (epsilon, delta)-private, and say how close it came.
 
     METHOD is a private method's name, prototypes or devices. "replay" writes a run down and repeats it with one user
@@ -77,7 +74,7 @@ def command(request: Audited) -> None:
         ctx.exit(REFUTED)
 
 
-def _synthetic(request: Audited) -> bool:
+def _synthetic(request: _Asked) -> bool:
     workers = request.workers or kernels.get_threads()
     size = Size.quick() if request.quick else Size(workers=workers)
     if request.runs is not None:
@@ -92,7 +89,7 @@ def _synthetic(request: Audited) -> bool:
     return found.passed
 
 
-def _own(ctx: click.Context, request: Audited, source: str) -> bool:
+def _own(ctx: click.Context, request: _Asked, source: str) -> bool:
     """Replay on a person's own file; little is said, and that little follows from synthetic users and releases."""
     name, method = request.method, find_method(request.method)
     if not issubclass(method, PrivateMethod):
@@ -105,19 +102,15 @@ def _own(ctx: click.Context, request: Audited, source: str) -> bool:
         raise RatingsInvalid("give both --rating and --rating-range LO HI, or neither for clicks")
     if request.catalogue is None:
         raise CatalogueMissing("an audit needs a public list of items: give it with --catalogue FILE")
-    asked, half = method(**merge_settings(ctx, request.sets)), method.public_half
-    ledger, run = given_ledger(request.ledger, request.ledger_group), None
+    asked, half = method(**read_settings(request.sets)), method.public_half
+    ledger, run = request.given_ledger(), None
     if ledger is not None:  # what the releases cost is reserved before any rating is read
         price = asked.price(budget)
         run = ctx.with_resource(
             ledger.begin(budget, price, method=f"audit of {half.name}", adaptive=half.adaptive)
         )
     catalogue = request.read_catalogue(request.encoding)
-    reading: FileReading = {
-        **request.reading(),
-        "rating_range": request.rating_range,
-        "catalogue": catalogue,
-    }
+    reading: FileReading = {**request.reading(), "rating_range": request.rating_range, "catalogue": catalogue}
     ratings = Ratings.from_file(source, **reading)
     with spinner("replaying neighbours"):
         found = replay(asked, ratings, budget, ledger=run)
@@ -129,7 +122,7 @@ def _own(ctx: click.Context, request: Audited, source: str) -> bool:
     return found.passed
 
 
-def _claim(request: Audited) -> tuple[float, float]:
+def _claim(request: _Asked) -> tuple[float, float]:
     if request.method in (DEVICES, PROTOTYPES):
         try:
             return float(request.epsilon), float(request.delta or "0")

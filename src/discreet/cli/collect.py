@@ -13,7 +13,7 @@ import click
 from pydantic import ValidationError
 
 from discreet.cli.output import json_option, print_json, printer, progress_bar
-from discreet.cli.settings import merge_settings, set_option
+from discreet.cli.settings import read_settings, set_option
 from discreet.errors import SettingsInvalid
 from discreet.model.storage import check_target
 
@@ -86,7 +86,7 @@ def _simulate(
 
     if out is not None:
         check_target(out, overwrite=force)
-    settings = DeviceSettings.checked(**merge_settings(click.get_current_context(), sets))
+    settings = DeviceSettings.checked(**read_settings(sets))
     train, test = by_rating(market(devices, items, devices * ratings), (0.9, 0.1))
     started = time.perf_counter()
     with progress_bar() as report:
@@ -216,7 +216,7 @@ def _create(
     from discreet.catalogue import Catalogue
     from discreet.devices.collector.task_config import make_config
 
-    settings = merge_settings(click.get_current_context(), sets)
+    settings = read_settings(sets)
     items = Catalogue.from_file(catalogue, item_column)
     _say(admin.create(make_config(catalogue=items, settings=settings, **task)), as_json)
 

@@ -10,9 +10,8 @@ import sys
 import tempfile
 from collections.abc import Callable
 from importlib import metadata
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import threadpoolctl
@@ -31,7 +30,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.statement import Statement
 
-__all__ = ["CHECKS", "Doctor", "Outcome", "command", "noise_source"]
+__all__ = ["CHECKS", "command", "noise_source"]
 
 PACKAGES = (
     *("discreet", "numpy", "scipy", "numba", "polars", "pydantic", "randomgen", "dp-accounting"),
@@ -40,15 +39,13 @@ PACKAGES = (
 EXTRAS = ("duckdb", "pandas", "pyarrow", "matplotlib", "torch", "ray")
 
 
-class Doctor(Output):
-    """What `doctor` can be asked."""
-
+class _Asked(Output):
     trusted: bool = option("List the files one must trust to believe train, no checks.")
     walk: Literal["train"] | None = option("Follow a run from file to file, function by function; no checks.")
 
 
-@takes(Doctor, "doctor")
-def command(request: Doctor) -> None:
+@takes(_Asked, "doctor")
+def command(request: _Asked) -> None:
     """Show versions, threads and libraries, and test noise, kernels and storage on this machine.
 
     Exit code 1 if something is not as it must be.
@@ -84,11 +81,17 @@ def command(request: Doctor) -> None:
 
 
 def _surroundings() -> dict[str, Any]:
+    def version(package: str) -> str | None:
+        try:
+            return metadata.version(package)
+        except metadata.PackageNotFoundError:
+            return None
+
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "versions": {name: _version(name) for name in PACKAGES},
-        "extras": {name: _version(name) for name in EXTRAS},
+        "versions": {name: version(name) for name in PACKAGES},
+        "extras": {name: version(name) for name in EXTRAS},
         "threads": kernels.get_threads(),
         "blas": [
             f"{library['internal_api']} {library['version']} ({library['num_threads']} threads)"
@@ -96,13 +99,6 @@ def _surroundings() -> dict[str, Any]:
             if library["user_api"] == "blas"
         ],
     }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _show(report: dict[str, Any]) -> None:
@@ -115,20 +111,17 @@ def _show(report: dict[str, Any]) -> None:
     show_table(checks, ("check", "", "detail"))
 
 
-class Outcome(NamedTuple):
-    """Whether a check passed, and what it saw."""
-
-    ok: bool
-    detail: str
+Outcome = tuple[bool, str]
+"""Whether a check passed, and what it saw."""
 
 
 def _run(name: str) -> dict[str, Any]:
     """A check that breaks in an unforeseen way has failed too: finding that out is what the doctor is for."""
     try:
-        outcome = CHECKS[name]()
+        passed, detail = CHECKS[name]()
     except Exception as error:
-        outcome = Outcome(False, f"{type(error).__name__}: {error}")
-    return {"name": name, "ok": outcome.ok, "detail": outcome.detail}
+        passed, detail = False, f"{type(error).__name__}: {error}"
+    return {"name": name, "ok": passed, "detail": detail}
 
 
 def noise_source() -> Outcome:
@@ -137,76 +130,62 @@ def noise_source() -> Outcome:
     scale = float(first.std())
     # the standard deviation of 100,000 normals strays by 0.0022; five times that is a wrong generator
     right = abs(scale - 1.0) < 0.011 and abs(float(first.mean())) < 0.016
-    return Outcome(
-        right and not np.array_equal(first, second), f"standard deviation {scale:.4f} of 100,000 draws"
-    )
+    return right and not np.array_equal(first, second), f"standard deviation {scale:.4f} of 100,000 draws"
 
 
 def _aes_hardware() -> Outcome:
     """AES instructions make noise fast; without them it is the same noise, more slowly."""
-    fast = bool(AESCounter(key=1).use_aesni)
-    return Outcome(
-        True, "AES instructions are used" if fast else "no AES instructions: noise is slower, not weaker"
-    )
+    fast = AESCounter(key=1).use_aesni
+    return True, "AES instructions are used" if fast else "no AES instructions: noise is slower, not weaker"
 
 
 def _accounting() -> Outcome:
     """A known conversion, exact to the digits shown."""
     mu = Budget(1.0, 1e-6).mu
-    return Outcome(abs(mu - 0.2367) < 5e-5, f"epsilon 1, delta 1e-6 buys mu {mu:.4f}")
+    return abs(mu - 0.2367) < 5e-5, f"epsilon 1, delta 1e-6 buys mu {mu:.4f}"
 
 
 def _kernels() -> Outcome:
     """Compiled kernels against plain NumPy on a small problem."""
     rng = np.random.default_rng(0)
-    rows = [np.sort(rng.choice(40, count, replace=False)) for count in rng.integers(0, 12, 60)]
-    indptr, items = np.cumsum([0, *map(len, rows)]), np.concatenate(rows).astype(np.int32)
-    features, targets = rng.standard_normal((40, 5)), rng.standard_normal(len(items))
-    solved = kernels.solve_rows(indptr, items, targets, features, np.full(5, 0.5))
-    wanted = [
-        np.linalg.solve(
-            features[row].T @ features[row] + 0.5 * np.eye(5), features[row].T @ targets[start:end]
-        )
-        for row, (start, end) in zip(rows, pairwise(indptr), strict=True)
-    ]
-    people = rng.standard_normal((9, 5))
+    people, features, targets = (
+        rng.standard_normal((9, 5)),
+        rng.standard_normal((40, 5)),
+        rng.standard_normal(40),
+    )
+    everything = np.arange(40, dtype=np.int32)
+    solved = kernels.solve_rows(np.array([0, 40]), everything, targets, features, np.full(5, 0.5))[0]
+    wanted = np.linalg.solve(features.T @ features + 0.5 * np.eye(5), features.T @ targets)
     scores = kernels.top_n(people, features, np.zeros(40), 7)[1]
     differences = {
         "solve_rows": float(np.abs(solved - wanted).max()),
         "top_n": float(np.abs(scores + np.sort(-(people @ features.T))[:, :7]).max()),
     }
     right = all(value < 1e-9 for value in differences.values())
-    return Outcome(right, ", ".join(f"{name} {value:.1g}" for name, value in differences.items()))
+    return right, ", ".join(f"{name} {value:.1g}" for name, value in differences.items())
 
 
 def _compile_cache() -> Outcome:
     """Compiled kernels are kept on disk; otherwise every start pays for compiling them."""
-    values = [
-        value
-        for name, module in list(sys.modules.items())
-        if name.startswith("discreet.")
-        for value in vars(module).values()
-    ]
-    paths = {getattr(getattr(value, "stats", None), "cache_path", None) for value in values}
-    folders = sorted(path for path in paths if isinstance(path, str))
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("discreet.kernels.")]
+    values = [value for module in modules for value in vars(module).values()]
+    folders = sorted({value.stats.cache_path for value in values if hasattr(value, "stats")} - {None})
     for folder in folders:
         Path(folder).mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
-    return Outcome(bool(folders), ", ".join(folders) or "no kernel is cached")
+    return bool(folders), ", ".join(folders) or "no kernel is cached"
 
 
 def _storage() -> Outcome:
     """Save a model, load it, and find it unchanged."""
-    rng = np.random.default_rng(0)
-    side = ItemSide(
-        RatingScale((1.0, 5.0)), 3.0, rng.standard_normal(9), rng.standard_normal((9, 2)), Ridge()
-    )
+    rng, scale = np.random.default_rng(0), RatingScale((1.0, 5.0))
+    side = ItemSide(scale, 3.0, rng.standard_normal(9), rng.standard_normal((9, 2)), Ridge())
     model = Model(side, Catalogue(range(9)), Statement.not_private("made by the doctor"), "none")
     with tempfile.TemporaryDirectory() as folder:
         back = Model.load(model.save(Path(folder) / "model"))
     same = np.array_equal(back.predict({3: 5.0}, range(9)), model.predict({3: 5.0}, range(9)))
-    return Outcome(same, "a model came back to the last bit" if same else "a model came back changed")
+    return same, "a model came back to the last bit" if same else "a model came back changed"
 
 
 CHECKS: dict[str, Callable[[], Outcome]] = {

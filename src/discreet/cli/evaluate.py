@@ -11,18 +11,15 @@ from discreet.cli.output import Output, check_file, counts, print_json, printer,
 from discreet.cli.request import argument, option, takes
 from discreet.cli.rows import WholeRows
 from discreet.cli.where import Place, Reader
-from discreet.data.rules import GRADES
 from discreet.errors import SettingsInvalid
 from discreet.evaluation.protocol import Only, evaluate, no_errors
 from discreet.model import Model
 from discreet.model.directory import replace_file
 
-__all__ = ["Evaluate", "command"]
+__all__ = ["command"]
 
 
-class Evaluate(Output, Reader, WholeRows):
-    """What `evaluate` can be asked."""
-
+class _Asked(Output, Reader, WholeRows):
     model: str = argument("MODEL")
     test: str = argument("TEST")
     history: str = option("What the test's users did before.", metavar="TRAIN")
@@ -38,8 +35,8 @@ class Evaluate(Output, Reader, WholeRows):
     )
 
 
-@takes(Evaluate, "evaluate")
-def command(request: Evaluate) -> None:
+@takes(_Asked, "evaluate")
+def command(request: _Asked) -> None:
     """Compare the lists and predictions of MODEL with TEST, from each user's own rows in TRAIN.
 
     Liked rows of TEST should be among the first, disliked ones should not (disliked@20, auc). Beside each number
@@ -61,16 +58,13 @@ def command(request: Evaluate) -> None:
         raise SettingsInvalid(f"--only errors: {no_errors(scale.explicit)}; leave it out")
     if out is not None:
         check_file(out, ".parquet", ".csv", name="--per-user")
-    relevant = request.relevant
-    if relevant is None and scale.range == GRADES and request.graded is not None:
-        relevant = GRADES[0]  # somebody who played it little does not dislike it
     reading = request.reading_for(model)
     with ExitStack() as held, progress_bar() as report:
         place = Place(request, [request.history, request.test], held)
         past = place.read(request.history, "history", model, reading)
         held_out = place.read(request.test, "test", model, reading, past)
         found = evaluate(
-            model, held_out, history=past, k=request.at, relevant=relevant, only=only, progress=report
+            model, held_out, history=past, k=request.at, relevant=request.relevant, only=only, progress=report
         )
     if out is not None:
         write = found.per_user.write_csv if out.suffix.lower() == ".csv" else found.per_user.write_parquet

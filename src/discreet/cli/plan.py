@@ -12,12 +12,10 @@ from discreet.model.directory import replace_file
 from discreet.pictures import standalone
 from discreet.planning import Outcome, Plan, chart, plan, recommendation, reservations
 
-__all__ = ["Sizes", "command"]
+__all__ = ["command"]
 
 
-class Sizes(Output):
-    """What `plan` can be asked."""
-
+class _Asked(Output):
     users: int = option("How many people have rated.", ge=100)
     items: int = option("Size of the catalogue.", ge=10)
     ratings_per_user: float = option("Ratings or clicks a person, on average.")
@@ -48,8 +46,8 @@ class Sizes(Output):
             ) from None
 
 
-@takes(Sizes, "plan")
-def command(request: Sizes) -> None:
+@takes(_Asked, "plan")
+def command(request: _Asked) -> None:
     """Say what quality to expect at which epsilon, from a few numbers, before any budget is spent.
 
     No rating is read. Models are trained with and without privacy on made-up markets of these sizes, which takes about

@@ -15,12 +15,10 @@ from discreet.model import Model
 from discreet.model.directory import replace_file
 from discreet.reports import make_report, page
 
-__all__ = ["Reported", "command"]
+__all__ = ["command"]
 
 
-class Reported(Output, WholeRows):
-    """What `report` can be asked."""
-
+class _Asked(Output, WholeRows):
     model: Path = argument("MODEL")
     out: Path | None = option("The page.  [default: MODEL.report.html]", metavar="FILE.html")
     ratings: str | None = option("What the users of --test did before: the training file.", metavar="FILE")
@@ -32,8 +30,8 @@ class Reported(Output, WholeRows):
     )
 
 
-@takes(Reported, "report")
-def command(request: Reported) -> None:
+@takes(_Asked, "report")
+def command(request: _Asked) -> None:
     """Write one page about a MODEL: promise, costs, what it knows of which items, neighbours.
 
     All of it follows from the released model. With --ratings and --test also the quality beside baselines, which is
@@ -55,7 +53,7 @@ def command(request: Reported) -> None:
             f"quality needs both --ratings (what people did before) and --test; {missing} is missing"
         )
     if files:
-        if request.rating is None and model.item_side.scale.explicit and request.weight is None:
+        if request.rating is None and model.item_side.scale.explicit:
             request = request.model_copy(update={"rating": "rating"})
         reading = request.reading_for(model)
         past, held_out = (Ratings.from_file(file, **reading) for file in files)

@@ -19,12 +19,12 @@ from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
-from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
 
 __all__ = ["Request", "adds", "argument", "option", "takes"]
 
+_BOUNDS = {"ge": "min", "gt": "min_open", "le": "max", "lt": "max_open"}
 R = TypeVar("R", bound="Request")
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,19 +41,12 @@ def argument(metavar: str, **settings: Any) -> Any:
 
 
 def option(words: str, default: Any = None, *, name: str | None = None, **settings: Any) -> Any:
-    """An option. Without a default it is required, unless its type has ``None`` in it, or is a flag or repeatable.
+    """An option, ``words``: for ``--help``; ``name``: as it is typed, if not as the field is called.
 
-    Parameters
-    ----------
-    words
-        For ``--help``.
-    name
-        As it is typed, if not as the field is called.
-    settings
-        Bounds (``ge``, ``gt``, ``le``, ``lt``) as pydantic knows them; all else as click does.
+    Without a default it is required, unless its type has ``None`` in it, or is a flag or repeatable. Bounds are
+    called as in pydantic (``ge``, ``gt``, ``le``, ``lt``), all other settings as in click.
     """
-    bounds = {key: settings.pop(key) for key in ("ge", "gt", "le", "lt") if key in settings}
-    return Field(default, description=words, json_schema_extra={"name": name, **settings}, **bounds)
+    return Field(default, description=words, json_schema_extra={"name": name, **settings})
 
 
 def takes(
@@ -98,6 +91,10 @@ def _parameter(name: str, info: FieldInfo) -> Callable[[F], F]:
     assert isinstance(info.json_schema_extra, dict)
     kind, required = _kind_of(info)
     told: dict[str, Any] = {**kind, **info.json_schema_extra, "required": required}
+    if bounds := {bound: told.pop(key) for key, bound in _BOUNDS.items() if key in told}:
+        edges = {key.partition("_")[0]: value for key, value in bounds.items()}
+        opened = {key: True for key in bounds if key.endswith("_open")}
+        told["type"] = (click.IntRange if told["type"] is int else click.FloatRange)(**edges, **opened)
     if info.default is not None:
         told["default"] = info.default
     if info.description is None:
@@ -125,23 +122,7 @@ def _kind_of(info: FieldInfo) -> tuple[dict[str, Any], bool]:
             return {"type": one, "multiple": True}, False
         return {"type": one, "nargs": 1 + len(others)}, required
     if kind in (int, float):
-        return {"type": _number(kind, info)}, required
+        return {"type": kind}, required
     if kind is Path:
         return {"type": click.Path(path_type=Path)}, required
     return {"type": str if kind is str else click.UNPROCESSED}, required
-
-
-def _number(kind: Any, info: FieldInfo) -> Any:
-    bounds: dict[str, Any] = {}
-    for one in info.metadata:
-        if isinstance(one, Ge):
-            bounds["min"] = one.ge
-        elif isinstance(one, Le):
-            bounds["max"] = one.le
-        elif isinstance(one, Gt):
-            bounds |= {"min": one.gt, "min_open": True}
-        elif isinstance(one, Lt):
-            bounds |= {"max": one.lt, "max_open": True}
-    if not bounds:
-        return kind
-    return (click.IntRange if kind is int else click.FloatRange)(**bounds)

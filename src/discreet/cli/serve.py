@@ -11,12 +11,10 @@ from discreet.cli.output import Output, print_json
 from discreet.cli.request import argument, option, takes
 from discreet.errors import SettingsInvalid
 
-__all__ = ["Served", "command"]
+__all__ = ["command"]
 
 
-class Served(Output):
-    """What `serve` can be asked."""
-
+class _Asked(Output):
     model: Path = argument("MODEL")
     host: str = option("Address to listen on.", "127.0.0.1")
     port: int = option("0 takes a free one.", 8080, ge=0, le=65535)
@@ -27,8 +25,8 @@ class Served(Output):
     largest_body: int = option("Most bytes in a request.", 1 << 18, ge=1024)
 
 
-@takes(Served, "serve")
-def command(request: Served) -> None:
+@takes(_Asked, "serve")
+def command(request: _Asked) -> None:
     """Serve a MODEL over HTTP, with a page that recommends in the browser.
 
     Lists from posted histories, similar items, search, statement, health and metrics. It

@@ -1,82 +1,43 @@
-"""Settings of a method: ``--goal``, ``--rank``, ``--rounds``, ``--set key=value``, and a configuration file."""
+"""Settings of a method (``--goal``, ``--rank``, ``--rounds``, ``--set``), and the ledger of whoever spends a budget."""
 
 from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
-from pydantic import Field, TypeAdapter, ValidationError
+from click.core import ParameterSource
 
 from discreet.cli.request import Request, adds, option
 from discreet.errors import SettingsInvalid
 from discreet.methods.registry import DEFAULTS
 from discreet.methods.settings import Settings
 
-__all__ = ["Auto", "Chosen", "Goal", "Sets", "merge_settings", "method_for", "read_goal", "set_option"]
+if TYPE_CHECKING:
+    from discreet.privacy.account.ledger_file import LedgerFile
+
+__all__ = [
+    "LEDGER_VARIABLE",
+    "Charged",
+    "Chosen",
+    "Sets",
+    "method_for",
+    "read_goal",
+    "read_settings",
+    "refuse_ledger",
+    "set_option",
+]
+
+LEDGER_VARIABLE = "DISCREET_LEDGER"
 
 Auto: TypeAlias = int | Literal["auto"]
 Goal: TypeAlias = Literal["rank", "rate"]
 
-_CONFIGURED = "discreet.settings"
-# Not for a file: what it would be circular or dangerous to leave lying there.
-_ONLY_TYPED = {"config", "set", "json", "force", "resume"}
 # What JSON does not take for a number although it is one: .05, 5., +2.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-# A whole number beyond 1e308 is none that arithmetic knows.
-_Number = Annotated[float, Field(ge=-1e308, le=1e308)]
-_ONE: TypeAdapter[Any] = TypeAdapter(str | bool | _Number)
-_SEVERAL: TypeAdapter[Any] = TypeAdapter(list[str | bool | _Number])
-
-
-def _apply_config(ctx: click.Context, param: click.Parameter, path: str | None) -> None:
-    """Make a TOML or JSON file the default of every option, and its table ``settings`` that of ``--set``."""
-    if path is None:
-        return
-    content = {key.replace("_", "-"): value for key, value in _read_table(Path(path)).items()}
-    settings = content.pop("settings", {})
-    if not isinstance(settings, dict):
-        raise SettingsInvalid(f"{path}: settings must be a table of settings, not {settings!r}")
-    ctx.meta[_CONFIGURED] = settings
-    options = {
-        one.opts[0].removeprefix("--"): one for one in ctx.command.params if isinstance(one, click.Option)
-    }
-    known = {name: one for name, one in options.items() if name not in _ONLY_TYPED}
-    unknown = sorted(set(content) - set(known))
-    if unknown:
-        listed = ", ".join(sorted({*known, "settings"}))
-        raise SettingsInvalid(f"{path}: unknown {', '.join(unknown)}; known are {listed}")
-    ctx.default_map = {}
-    for key, value in content.items():
-        one = known[key]
-        try:
-            if isinstance(value, list) and (one.multiple or one.nargs != 1):
-                _SEVERAL.validate_python(value)
-            else:
-                _ONE.validate_python(value)
-        except ValidationError:
-            wanted = "a text, a number, true or false"
-            raise SettingsInvalid(f"{path}: {key} must be {wanted}, not {repr(value)[:100]}") from None
-        # A single text for an option that may be repeated is one value, not a list of letters.
-        ctx.default_map[one.name] = [value] if one.multiple and isinstance(value, str) else value
-
-
-def _read_table(path: Path) -> dict[str, Any]:
-    kind = "JSON" if path.suffix.lower() == ".json" else "TOML"
-    try:
-        text = path.read_text(encoding="utf-8")
-        content = json.loads(text) if kind == "JSON" else tomllib.loads(text)
-    except FileNotFoundError:
-        raise SettingsInvalid(f"there is no configuration file {path}") from None
-    except (ValueError, RecursionError) as error:
-        raise SettingsInvalid(f"{path} is not valid {kind}: {error}") from None
-    if not isinstance(content, dict):
-        raise SettingsInvalid(f"{path} must hold a table of options")
-    return content
 
 
 def _integer_or_auto(low: int) -> Callable[[click.Context, click.Parameter, Any], Auto]:
@@ -119,17 +80,46 @@ class Chosen(Sets):
     rounds: Auto = option(
         "Rounds of training; auto: the method's own choice.", "auto", callback=_integer_or_auto(1)
     )
-    config: str | None = option(
-        "TOML or JSON with any of these options, and a table 'settings' for --set.",
+
+
+class Charged(Request):
+    """Where the cost of all runs on these people's ratings is kept."""
+
+    ledger: str | None = option(
+        "Keep what all runs on these people's ratings cost in FILE, and refuse this one if a cap has no room.",
         metavar="FILE",
-        callback=_apply_config,
-        is_eager=True,
+        envvar=LEDGER_VARIABLE,
+    )
+    ledger_group: str | None = option(
+        "For ratings of some people alone: you declare that nobody is in two groups of the ledger."
     )
 
+    def given_ledger(self) -> LedgerFile | None:
+        """The ledger that was named, here or by the environment; says so where it begins with this run."""
+        if not self.ledger:
+            if self.ledger_group is not None:
+                raise SettingsInvalid("--ledger-group without --ledger: name the file as well")
+            return None
+        from discreet.privacy.account.ledger_file import LedgerFile
 
-def merge_settings(ctx: click.Context, pairs: Sequence[str]) -> dict[str, Any]:
-    """Settings of the file, overridden by ``key=value`` pairs."""
-    settings: dict[str, Any] = dict(ctx.meta.get(_CONFIGURED, {}))
+        if not Path(self.ledger).exists():
+            click.echo(
+                f"Began the ledger {self.ledger}: it knows of no earlier run on these ratings.", err=True
+            )
+        return LedgerFile(self.ledger, group=self.ledger_group)
+
+
+def refuse_ledger(ctx: click.Context, why: str) -> None:
+    """Refuse a ledger that was asked for where nothing can be charged; one that the environment names is left alone."""
+    for name in ("ledger", "ledger_group"):
+        typed = ctx.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.ENVIRONMENT)
+        if typed and ctx.params.get(name):
+            raise SettingsInvalid(f"{why} has no use for --{name.replace('_', '-')}; leave it out")
+
+
+def read_settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """Settings from ``key=value`` pairs."""
+    settings: dict[str, Any] = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals or not key.strip():
@@ -156,16 +146,7 @@ def read_goal(
 ) -> dict[str, str]:
     """The setting ``goal`` of a method that has one; what a person asked for and cannot have is refused.
 
-    Parameters
-    ----------
-    goal
-        As typed; ``None`` where it was left out.
-    method, settings
-        Its name and the type of its settings.
-    rated
-        Whether there are ratings.
-    makes_lists
-        Whether the method makes lists, and predicts no ratings, also where there are some.
+    ``makes_lists``: whether the method makes lists, and predicts no ratings, also where there are some (``rated``).
     """
     if goal == "rate" and (makes_lists or not rated):
         why = f"--method {method} predicts none" if rated else "there are none without --rating and its range"

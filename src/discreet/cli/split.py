@@ -18,14 +18,12 @@ from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.model.directory import replace_file
 from discreet.private_files import private_folder
 
-__all__ = ["Split", "command"]
+__all__ = ["command"]
 
 _ROW = "row of the table"
 
 
-class Split(Output, TextFile):
-    """What `split` can be asked."""
-
+class _Asked(Output, TextFile):
     source: str = argument("RATINGS")
     user: str = option("Column of user ids.")
     out: str = option("Folder for train.csv and test.csv.", metavar="DIR")
@@ -43,8 +41,8 @@ class Split(Output, TextFile):
     force: bool = option("Replace files that are already there.")
 
 
-@takes(Split, "split")
-def command(request: Split) -> None:
+@takes(_Asked, "split")
+def command(request: _Asked) -> None:
     """Split RATINGS into train.csv and test.csv, with all columns as they are.
 
     "rating" holds back ratings at random, "time" the latest of all, "last" the last one of every user who has at least
@@ -74,7 +72,7 @@ def command(request: Split) -> None:
     show_files(request, request.out, parts)
 
 
-def _check(request: Split) -> None:
+def _check(request: _Asked) -> None:
     if request.by in ("time", "last") and request.time is None:
         raise SettingsInvalid(f"--by {request.by} needs --time: name the column that says when")
     if request.by in ("rating", "user") and request.time is not None:
@@ -83,7 +81,7 @@ def _check(request: Split) -> None:
         raise SettingsInvalid("--time-format says how the column of --time is written, which is missing")
 
 
-def _read(request: Split) -> pl.DataFrame:
+def _read(request: _Asked) -> pl.DataFrame:
     text, source = TextFormat(request.separator, request.encoding), request.source
     with readable(source):
         names, _, table, _ = scan_table(source, None, text.separator, text.encoding, private=())
@@ -97,7 +95,7 @@ def _read(request: Split) -> pl.DataFrame:
 
 
 def _held_back(
-    frame: pl.DataFrame, request: Split, moments: pl.Series | None, rng: np.random.Generator
+    frame: pl.DataFrame, request: _Asked, moments: pl.Series | None, rng: np.random.Generator
 ) -> pl.Series:
     """Which rows go into the test."""
     rows, kept = frame.height, round(request.share * frame.height)

@@ -25,12 +25,10 @@ from discreet.statements.words import headline
 if TYPE_CHECKING:
     from discreet.statements.signature import Check
 
-__all__ = ["Stated", "command"]
+__all__ = ["command"]
 
 
-class Stated(Output):
-    """What `statement` can be asked."""
-
+class _Asked(Output):
     model: Path = argument("MODEL")
     html: Path | None = option("Write a page that prints on two sheets.", metavar="FILE")
     sign: Path | None = option("Sign with this private key (Ed25519, PEM).", metavar="KEY")
@@ -42,8 +40,8 @@ class Stated(Output):
     key: Path | None = option("With --verify: the signer's public key (PEM).", metavar="PUBLIC")
 
 
-@takes(Stated, "statement")
-def command(request: Stated) -> None:
+@takes(_Asked, "statement")
+def command(request: _Asked) -> None:
     """Say what a MODEL promises, what that means, and what it cost; make a page of it, or sign it.
 
     Signing needs the package cryptography (pip install 'discreet[sign]').
@@ -72,7 +70,7 @@ def command(request: Stated) -> None:
         click.echo(f"The page is in {request.html}")
 
 
-def _check_options(request: Stated) -> None:
+def _check_options(request: _Asked) -> None:
     if request.verify is not None and (request.html is not None or request.sign is not None):
         raise SettingsInvalid("--verify checks and writes nothing; leave --html and --sign out")
     if request.verify is not None and request.key is None:
@@ -88,7 +86,7 @@ def _check_options(request: Stated) -> None:
         )
 
 
-def _sign(document: Document, request: Stated, key_file: Path) -> None:
+def _sign(document: Document, request: _Asked, key_file: Path) -> None:
     signature = _signature()
     out = request.out or request.model.with_name(f"{request.model.absolute().name}.statement.json")
     key = signature.read_private_key(
@@ -107,7 +105,7 @@ def _sign(document: Document, request: Stated, key_file: Path) -> None:
     click.echo(f"Saved:  {out} and {_sig(out)}")
 
 
-def _verify(request: Stated, file: Path, key_file: Path) -> int:
+def _verify(request: _Asked, file: Path, key_file: Path) -> int:
     signature = _signature()
     key, model = signature.read_public_key(key_file), describe(request.model)
     check = signature.check_signed(file.read_bytes(), _sig(file).read_bytes(), key, model)
@@ -132,7 +130,7 @@ def _words(check: Check, file: Path, model: Path) -> Iterator[str]:
         yield f"{model} is that model, byte for byte."
 
 
-def _write(target: Path, content: bytes, request: Stated) -> None:
+def _write(target: Path, content: bytes, request: _Asked) -> None:
     check_file(target, model=request.model)
     place = target.absolute()
     if request.sign is not None and place.resolve() == request.sign.resolve():

@@ -21,8 +21,7 @@ from discreet.model import Model
 from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import AnySide
 from discreet.privacy.local.coin import Coin
-from discreet.privacy.local.rotated import answers
-from discreet.privacy.local.rotation import DeviceIds, participants
+from discreet.privacy.local.rotated import DeviceIds, answers, participants
 from discreet.privacy.statement import Statement
 
 __all__ = ["DeviceFit", "fit"]

@@ -31,7 +31,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.combined import state_selection
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.mechanism import release
-from discreet.privacy.gaussian.scores import LossAndCount
+from discreet.privacy.gaussian.tallies import LossAndCount
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.selection import Selection, budget_for, draw_trials
 from discreet.privacy.statement import Statement
@@ -321,7 +321,7 @@ def release_score(
     Notes
     -----
     **Privacy**. mu-GDP for adding or removing one user: nobody's split or loss depends on who else is there, and
-    :class:`~discreet.privacy.gaussian.scores.LossAndCount` bounds what a loss can move.
+    :class:`~discreet.privacy.gaussian.tallies.LossAndCount` bounds what a loss can move.
     """
     losses = user_losses(side, training, validation)
     total, mean = release(gate, name, LossAndCount(), losses, np.diff(validation.indptr) > 0, mu=mu)

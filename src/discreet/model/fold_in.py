@@ -102,9 +102,9 @@ class _Rule:
 
     def wrong(self, n_items: int, rank: int) -> str | None:
         """What does not fit the arrays: a penalty below zero or without an end would turn a fit around."""
-        numbers = [one for one in vars(self).values() if isinstance(one, int | float)]
-        exponent = getattr(self, "count_exponent", 0.0)
-        if all(0.0 <= one < math.inf for one in numbers) and exponent <= _LARGEST_EXPONENT:
+        numbers = {name: one for name, one in vars(self).items() if isinstance(one, int | float)}
+        largest = numbers.get("count_exponent", 0.0)
+        if all(0.0 <= one < math.inf for one in numbers.values()) and largest <= _LARGEST_EXPONENT:
             return None
         return "penalties and their exponent must be finite, of a usable size and not below zero"
 
@@ -114,31 +114,30 @@ class _Linear(_Rule):
 
     count_exponent: float
 
-    def equations(self, arrays: Arrays, rows: Rows, kind: type[np.floating]) -> _Equations:
+    def _equations(self, arrays: Arrays, rows: Rows, kind: type[np.floating]) -> _Equations:
         """What is solved."""
         raise NotImplementedError
 
-    def first(self, arrays: Arrays, rows: Rows) -> Floats | float | None:
+    def _first(self, arrays: Arrays, rows: Rows) -> Floats | float | None:
         """The first coefficient of each user; ``None`` where it is among what is solved for."""
         return 0.0
 
     def coefficients(self, arrays: Arrays, rows: Rows, kind: type[np.floating]) -> Floats:
-        """By the kernel, all users at once."""
-        features, targets, ridge, gram, rhs = self.equations(arrays, rows, kind)
+        features, targets, ridge, gram, rhs = self._equations(arrays, rows, kind)
         growth = rows.growth(self.count_exponent) if self.count_exponent else None
         solved = kernels.solve_rows(rows.indptr, rows.items, targets, features, ridge, growth, gram, rhs)
         whole: Floats = solved.astype(np.float64, copy=False)
-        first = self.first(arrays, rows)
+        first = self._first(arrays, rows)
         return whole if first is None else _after(first, whole)
 
     def parts(self, arrays: Arrays, rows: Rows) -> Parts:
         """By the terms of the right side: the solve is linear in the ratings."""
-        found = _split(self.equations(arrays, rows, np.float64), rows, self.count_exponent)
-        if self.first(arrays, rows) is None:
+        found = _split(self._equations(arrays, rows, np.float64), rows, self.count_exponent)
+        if self._first(arrays, rows) is None:
             return found
-        return _padded(found, self.shares(arrays, rows))
+        return _padded(found, self._shares(arrays, rows))
 
-    def shares(self, arrays: Arrays, rows: Rows) -> Floats | float:
+    def _shares(self, arrays: Arrays, rows: Rows) -> Floats | float:
         """What each rating adds to the first coefficient."""
         return 0.0
 
@@ -157,19 +156,16 @@ class Ridge(_Linear):
     factor_penalty: float = 1.0
     count_exponent: float = 0.0
 
-    def equations(self, arrays: Arrays, rows: Rows, kind: type[np.floating]) -> _Equations:
-        """Offset and vector together."""
+    def _equations(self, arrays: Arrays, rows: Rows, kind: type[np.floating]) -> _Equations:
         ridge = np.full(1 + arrays.factors.shape[1], self.factor_penalty)
         ridge[0] = self.offset_penalty
         design = np.column_stack([np.ones(len(arrays.offsets)), arrays.factors]).astype(kind)
         return _Equations(design, rows.above(arrays, kind), ridge)
 
-    def first(self, arrays: Arrays, rows: Rows) -> None:
-        """The offset, which is solved for."""
+    def _first(self, arrays: Arrays, rows: Rows) -> None:
         return
 
     def shown(self, n_items: int) -> Floats:
-        """All of the offset."""
         return np.ones(n_items)
 
 
@@ -192,8 +188,7 @@ class Clicks(_Linear):
     factor_penalty: float = 1.0
     count_exponent: float = 0.0
 
-    def equations(self, arrays: Arrays, rows: Rows, kind: type[np.floating]) -> _Equations:
-        """The vector; everything that was not taken is in the matrix and the right side."""
+    def _equations(self, arrays: Arrays, rows: Rows, kind: type[np.floating]) -> _Equations:
         assert arrays.moments is not None
         squares, product = arrays.moments
         return _Equations(
@@ -205,7 +200,6 @@ class Clicks(_Linear):
         )
 
     def shown(self, n_items: int) -> Floats:
-        """The first coefficient is 0."""
         return np.ones(n_items)
 
 
@@ -226,13 +220,11 @@ class OwnMean(_Linear):
     factor_penalty: float = 1.0
     count_exponent: float = 0.0
 
-    def equations(self, arrays: Arrays, rows: Rows, kind: type[np.floating]) -> _Equations:
-        """The vector."""
+    def _equations(self, arrays: Arrays, rows: Rows, kind: type[np.floating]) -> _Equations:
         ridge = np.full(arrays.factors.shape[1], self.factor_penalty)
         return _Equations(arrays.factors.astype(kind), rows.above(arrays), ridge)
 
-    def first(self, arrays: Arrays, rows: Rows) -> Floats:
-        """Each user's mean value less the centre; 0 for a user without a history."""
+    def _first(self, arrays: Arrays, rows: Rows) -> Floats:
         counts, own = np.diff(rows.indptr), np.zeros(len(rows.indptr) - 1)
         filled = counts > 0
         if filled.any():
@@ -240,16 +232,13 @@ class OwnMean(_Linear):
             own[filled] = sums[filled] / counts[filled] - arrays.centre
         return own
 
-    def shares(self, arrays: Arrays, rows: Rows) -> Floats:
-        """Of the mean."""
+    def _shares(self, arrays: Arrays, rows: Rows) -> Floats:
         return (rows.values - arrays.centre) / max(len(rows.values), 1)
 
     def shown(self, n_items: int) -> Floats:
-        """As each item asks."""
         return self.share
 
     def wrong(self, n_items: int, rank: int) -> str | None:
-        """What does not fit the arrays."""
         if self.share.shape != (n_items,):
             return f"the own mean's share has the shape {self.share.shape} and not ({n_items},)"
         if not np.isfinite(self.share).all():
@@ -273,7 +262,6 @@ class NonNegative(_Rule):
     count_exponent: float = 0.0
 
     def coefficients(self, arrays: Arrays, rows: Rows, kind: type[np.floating]) -> Floats:
-        """By coordinate descent, in double precision whatever ``kind`` says."""
         penalty = self.factor_penalty * rows.growth(self.count_exponent)
         above = rows.above(arrays)
         return _after(0.0, solve_nonnegative(rows.indptr, rows.items, above, arrays.factors, penalty))
@@ -313,7 +301,6 @@ class FrankWolfeReplay(_Rule):
     row_bound: float
 
     def coefficients(self, arrays: Arrays, rows: Rows, kind: type[np.floating]) -> Floats:
-        """Weights on the directions, in double precision whatever ``kind`` says."""
         steps, targets = len(self.eigenvalues), rows.above(arrays)
         weights, fit = np.zeros((len(rows.indptr) - 1, steps)), np.zeros(len(rows.items))
         bounds = self.nuclear_bound, self.row_bound
@@ -343,7 +330,6 @@ class FrankWolfeReplay(_Rule):
         return _padded(Parts(np.zeros(steps), weights))
 
     def wrong(self, n_items: int, rank: int) -> str | None:
-        """What does not fit the arrays."""
         if self.eigenvalues.shape != (rank,) or not np.isfinite(self.eigenvalues).all():
             return "a model of Frank-Wolfe steps needs one finite eigenvalue for each factor"
         if not (self.nuclear_bound > 0 and self.row_bound > 0):

@@ -107,7 +107,6 @@ class ItemWeights:
 
     @property
     def n_items(self) -> int:
-        """Number of items in the catalogue."""
         return len(self.counts)
 
     @property
@@ -117,7 +116,6 @@ class ItemWeights:
 
     @property
     def goal(self) -> Goal:
-        """Scores order items."""
         return "rank"
 
     @property
@@ -127,7 +125,6 @@ class ItemWeights:
 
     @property
     def feature_columns(self) -> int | None:
-        """For how many columns of features it has guesses; ``None`` for a model without."""
         return None if self.likeness is None else len(self.likeness.roots)
 
     @property
@@ -138,7 +135,6 @@ class ItemWeights:
 
     @property
     def untrained(self) -> bool:
-        """Whether the arrays could be there without any ratings."""
         return not (self.counts.any() or self.mass.any() or len(self.others) or self.sums)
 
     @property
@@ -202,7 +198,6 @@ class ItemWeights:
         return scores, scores
 
     def clipped(self, scores: Floats) -> Floats:
-        """Scores have no range."""
         return scores
 
     def top(

@@ -1,4 +1,4 @@
-"""A user's ratings as a short row of integers within public bounds, made from that user's ratings alone.
+"""A user's ratings as a short row or a point of integers within public bounds, made from that user's ratings alone.
 
 Proof note: ``proofs/bounded_rows.md``.
 """
@@ -10,14 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.errors import RatingsInvalid
 from discreet.privacy.gaussian.pattern import Pattern
-from discreet.types import Floats, Indices, Ints
+from discreet.types import Bools, Floats, Indices, Ints
 
-__all__ = ["GRID", "BoundedRows", "RowBounds"]
+__all__ = ["GRID", "HALF_SIDE", "BoundedRows", "Clusters", "RowBounds", "bounded_points"]
 
 
 GRID = 4096
 """Grid steps of the largest value a row can hold."""
+HALF_SIDE = 1 << 15
+"""Half a side of the cube that holds all points, in its own steps."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,56 @@ class BoundedRows:
     def owners(self) -> Ints:
         """The user of each entry."""
         return np.repeat(np.arange(self.n_users), np.diff(self.pattern.indptr))
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Private: bounded rows, and which of `count` clusters each of their users is in.
+
+    Notes
+    -----
+    **Privacy.** One number for each user, so nobody is in two clusters; a number outside 0..count - 1 is no
+    cluster. A user's number must follow from that user's own ratings and from what was released before.
+    """
+
+    rows: BoundedRows
+    numbers: Ints
+    count: int
+
+    def __post_init__(self) -> None:
+        if self.numbers.shape != (self.rows.n_users,):
+            raise RatingsInvalid("there must be one cluster for each user")
+
+    @property
+    def inside(self) -> Bools:
+        """Who is in a cluster."""
+        members: Bools = (self.numbers >= 0) & (self.numbers < self.count)
+        return members
+
+    def places(self) -> Ints:
+        """The cluster of each user as an index, the first for those in none."""
+        return np.where(self.inside, self.numbers, 0)
+
+
+def bounded_points(vectors: Floats) -> Ints:
+    """Each row, in steps of the cube, clipped to an L2 norm of at most ``HALF_SIDE - 1`` and truncated.
+
+    **Privacy.** Element by element and along one row, in one order: no user's point depends on another's. What is no
+    number or has no norm becomes the middle.
+    """
+    bound = float(HALF_SIDE - 1)
+    squares = np.zeros(len(vectors))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for column in range(vectors.shape[1]):
+            squares += vectors[:, column] ** 2
+    usable = np.isfinite(squares)
+    # The factor is rounded down a little, so that the clipped norm cannot be rounded up past the bound.
+    factor = np.minimum(
+        1.0, bound * (1.0 - 1e-12) / np.maximum(np.sqrt(squares, where=usable, out=squares), 1.0)
+    )
+    inside = np.where(usable[:, None], vectors, 0.0) * np.where(usable, factor, 0.0)[:, None]
+    clipped: Ints = np.trunc(inside).astype(np.int64)
+    return clipped
 
 
 def _row_sums(indptr: Ints, values: Ints) -> Ints:

@@ -3,7 +3,7 @@
 A synthetic market is dealt out to silos of given sizes. Every way to train (alone, alone with privacy, together) makes
 a model of it, and all models are judged by the same newcomers, who are in no silo: they show most of their ratings, and
 the rest is predicted or looked for. What silos train together is bit for bit what central training makes of the same
-noise, so it is trained centrally here, with the noise of all silos (:mod:`discreet.privacy.gaussian.rehearsal`).
+noise, so it is trained centrally here, with the noise of all silos (:mod:`discreet.privacy.gaussian.shares`).
 
 The market is one kind of market, and its silos have users of one kind. Where silos differ, or data are easier or harder
 than this, the numbers move; which of the ways is better moves less.
@@ -29,7 +29,7 @@ from discreet.methods.ease.estimator import EASE
 from discreet.methods.registry import default_method
 from discreet.model import Model
 from discreet.privacy.budget import Budget
-from discreet.privacy.gaussian.rehearsal import RehearsalNoise
+from discreet.privacy.gaussian.shares import RehearsalNoise
 
 __all__ = ["AT", "NEWCOMERS", "Federation", "Row", "default_honest", "gains", "measure_of", "plan"]
 

@@ -10,8 +10,7 @@ import pytest
 from discreet import kernels
 from discreet.methods.prototypes.private.rows import project, rows_of, settle_bounds
 from discreet.methods.prototypes.settings import PrototypeSettings
-from discreet.privacy.bounded_points import HALF_SIDE
-from discreet.privacy.bounded_rows import GRID
+from discreet.privacy.bounded_rows import GRID, HALF_SIDE
 from discreet.privacy.pure.clusters import LOSS_STEPS, Distances
 from tests.methods.prototypes.worlds import hostile, ratings, silo
 

@@ -23,10 +23,11 @@ from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.privacy.ledger import Ledger, PureLedger
 from discreet.privacy.local.coin import Coin
-from discreet.privacy.local.randomised_response import BITS, respond, respond_to_sign, thresholds
+from discreet.privacy.local.rotated import respond_to_sign
 from discreet.privacy.pure.gate import Contributions, PureGate
 from discreet.privacy.pure.noise import PureNoise, rate_at_most
 from discreet.types import Floats, Ints
+from reproduction.local.response import BITS, respond, thresholds
 from tests.privacy.draws import laws
 from tests.privacy.draws.inversion import CELLS, RATE, THRESHOLD, word_edges
 from tests.privacy.draws.laws import Law

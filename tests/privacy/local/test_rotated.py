@@ -13,9 +13,7 @@ from discreet.devices.device.answer import respond as respond_once
 from discreet.devices.estimator import Estimator, gain, noise_variance
 from discreet.errors import SettingsInvalid
 from discreet.privacy.local.coin import Coin
-from discreet.privacy.local.randomised_response import respond_to_sign
-from discreet.privacy.local.rotated import answers, truths
-from discreet.privacy.local.rotation import participants, places
+from discreet.privacy.local.rotated import answers, participants, places, respond_to_sign, truths
 from tests.devices.support.questions import pseudonyms, question, released, rows
 
 

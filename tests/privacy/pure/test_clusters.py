@@ -10,9 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from discreet.errors import SettingsInvalid
-from discreet.privacy.bounded_points import HALF_SIDE
-from discreet.privacy.bounded_rows import GRID, BoundedRows, RowBounds
-from discreet.privacy.clusters import Clusters
+from discreet.privacy.bounded_rows import GRID, HALF_SIDE, BoundedRows, Clusters, RowBounds
 from discreet.privacy.gaussian.cluster_sums import ClusterValues
 from discreet.privacy.pure.clusters import (
     LOSS_STEPS,

@@ -14,14 +14,14 @@ from discreet.methods.published.private.dpals import DPALS
 from reproduction import Context
 from reproduction.central import contest as rivals
 from reproduction.central.contest import OURS, Contest, Entry, Rival, checks, table
-from reproduction.central.yardstick import FIRST, NOT_PRIVATE, RATINGS, Yardstick
+from reproduction.central.yardstick import NOT_PRIVATE
 from reproduction.experiments import figure_07, posters
 from reproduction.scoring import Draws
 from reproduction.tuning import choice
 
 
-def yardstick(value: float) -> Yardstick:
-    return Yardstick(Draws((value,)), {"rank": 8}, 25, value)
+def yardstick(value: float) -> Draws:
+    return Draws((value,))
 
 
 def entry(method: str, epsilon: float, value: float) -> Entry:
@@ -79,9 +79,9 @@ def test_all_methods_enter_and_the_free_levels_stand_beside(contest: Contest) ->
     entries = posters.enter_all(small, choice((20,)), (5.0,))
     assert [e.method for _, e in entries] == [*posters.contestants(choice((20,)), 2.0), OURS]
     assert all(np.isfinite(e.value.mean) for _, e in entries)
-    levels, best = posters.free_levels(small), small.yardstick(RATINGS, first=FIRST[:1])
-    assert best.value.mean < levels["user mean (free)"] < levels["global mean, epsilon 1"]
-    assert len(posters.judge_order(entries, levels, best)) == 7
+    levels, best = posters.free_levels(small), small.yardstick()
+    assert best.mean < levels["user mean (free)"] < levels["global mean, epsilon 1"]
+    assert len(posters.judge_order(entries, best)) == 6
     assert table("x", entries, {"": best}).rows[-1]["method"] == NOT_PRIVATE
 
 

@@ -20,12 +20,11 @@ def test_what_a_point_fixes_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> 
     assert "row_clip" in point.settings
 
 
-def test_the_yardstick_is_tuned_alike_and_can_be_beaten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_yardstick_can_be_beaten(monkeypatch: pytest.MonkeyPatch) -> None:
     shrink(monkeypatch)
     for make in MAKERS:
         sweep = make(Context("quick"))
         yardstick = sweep.yardstick()
-        assert yardstick.trials == sweep.trials + 1 == 4  # one of our default
-        better, worse = (Draws((yardstick.value.mean + step,)) for step in (-0.1, 0.1))
+        better, worse = (Draws((yardstick.mean + step,)) for step in (-0.1, 0.1))
         assert sweep.holds(yardstick, {"x": better}).agrees is not sweep.task.explicit
         assert sweep.holds(yardstick, {"x": worse}).agrees is sweep.task.explicit

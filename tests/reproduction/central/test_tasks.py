@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 
 from discreet.data.ratings import Ratings
-from discreet.methods.als import ALS
 from discreet.methods.published.private.dpals import DPALS
 from reproduction.central import tasks
 from reproduction.central.tasks import NO_NOISE, Task
-from reproduction.central.yardstick import FIRST
 from reproduction.context import Context
-from reproduction.scoring import score
 from reproduction.tuning import log_uniform
 from tests.reproduction.worlds import shrink
 
@@ -82,20 +79,6 @@ def test_every_method_is_tuned_by_the_same_trials_on_the_validation_part(context
     made = maker()(**one.settings)
     valid, test = (task.score(made, NO_NOISE, part) for part in (task.valid, task.test))
     assert abs(one.value - valid) < abs(one.value - test)
-
-
-def test_models_without_privacy_are_tuned_on_the_validation_part(context: Context) -> None:
-    ratings = Task.of_ratings(context)
-    found = ratings.without_privacy(6, 2)
-    assert found.trials == 7  # six of ALS, one of budgeted ALS
-    assert len(found.value.values) == 2
-
-    def error(on: tuple[Ratings, Ratings], **settings: Any) -> float:
-        return score(ALS(**settings).fit(ratings.train, rng=context.seed_for("als", 0)).model_, *on)
-
-    assert all(found.valid <= error(ratings.valid, **usual) for usual in FIRST)
-    assert found.valid == error(ratings.valid, **found.settings)
-    assert found.value.values[0] == error(ratings.test, **found.settings)
 
 
 def maker(**fixed: Any) -> Any:

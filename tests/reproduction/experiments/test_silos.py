@@ -110,7 +110,7 @@ PAPERS = {"clustering": "swap", "unrated": "zero"}
 def test_a_comparison_runs_every_point_once(world: SiloWorld) -> None:
     design = Design(
         (30.0,), (3, 6), (2, 3), 30.0, 6, 3, (30.0,), {A: {**PAPERS, "support": 20}, B: {"clustering": "lloyd"}},
-        penalty=3.0, draws=2, rounds=2, trials=3,
+        penalty=3.0, draws=2, rounds=2,
     )  # fmt: skip
     lines = run_all(world, design, 0, lambda *_: None, "")
     points = [line.point for line in lines]

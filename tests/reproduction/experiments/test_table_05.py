@@ -10,7 +10,6 @@ import pytest
 from reproduction import Context
 from reproduction.central.tasks import Task
 from reproduction.central.three_tasks import OURS, PUBLISHED, TAIL, WEIGHTS, Panel, first, space
-from reproduction.central.yardstick import Yardstick
 from reproduction.experiments.table_05 import judge
 from reproduction.scoring import Draws
 from tests.reproduction.worlds import shrink, verdicts
@@ -33,7 +32,7 @@ def panel(
     settings: dict[tuple[str, float], dict[str, Any]] = {(TAIL, 20.0): {"rank": 8, "penalty": 12.345}}
     metric = "RMSE" if explicit else "Recall@20"
     trivial = ("user mean" if explicit else "popularity", found["trivial"])
-    plain = Yardstick(Draws((found["plain"],)), {"rank": 8}, 25, found["plain"])
+    plain = Draws((found["plain"],))
     title = f"a market for {task}"
     return Panel(task, title, metric, explicit, scores, settings, trivial, plain, as_published)
 

@@ -12,7 +12,7 @@ from discreet.data.ratings import Ratings
 from discreet.privacy.local.coin import Coin
 from reproduction.local.channel import OneCoordinate, Projected, Projection, Round
 from reproduction.local.crowd import Crowd
-from tests.privacy.local.ratios import ratio
+from tests.reproduction.ratios import ratio
 
 
 def users() -> Ratings:

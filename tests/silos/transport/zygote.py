@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from discreet import Catalogue, Ratings
 from discreet.errors import DiscreetError
-from discreet.methods.budgeted.settings import BudgetedSettings
+from discreet.methods.budgeted.public.settings import BudgetedSettings
 from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.methods.prototypes.public.server import build_model
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings

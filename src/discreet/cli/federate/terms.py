@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import click
-
 from discreet.catalogue import Catalogue
 from discreet.cli.output import Output
 from discreet.cli.request import option
 from discreet.cli.rows import Features, read_features
-from discreet.cli.settings import Chosen, merge_settings, method_for, read_goal
+from discreet.cli.settings import Chosen, method_for, read_goal, read_settings
 from discreet.errors import SettingsInvalid
 from discreet.methods.lookup import allow
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
@@ -68,7 +66,7 @@ class Terms(Output, Features, Chosen):
         """The agreement on these terms; only sums need the silos' mask keys."""
         if self.implicit == bool(self.rating_range):
             raise SettingsInvalid("say either --rating-range LO HI, for ratings, or --implicit, for none")
-        settings = merge_settings(click.get_current_context(), self.sets)
+        settings = read_settings(self.sets)
         for key in ("rank", "rounds"):
             if getattr(self, key) != "auto":
                 _set(settings, key, getattr(self, key))

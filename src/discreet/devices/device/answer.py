@@ -87,7 +87,7 @@ def truth(
 def respond(value: float, epsilon: float, word: int) -> int:
     """Randomised response on the sign of ``value``; a tie is decided by the coin.
 
-    The same as ``discreet.privacy.local.randomised_response.respond_to_sign`` for one device: the only copy, because
+    The same as ``discreet.privacy.local.rotated.respond_to_sign`` for one device: the only copy, because
     this folder stands alone. A test compares the two.
     """
     bit = word & 1 if value == 0.0 else int(value > 0.0)

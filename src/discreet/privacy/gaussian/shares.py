@@ -13,7 +13,7 @@ from discreet.privacy.gaussian.noise import SECRET_BYTES, Noise
 from discreet.privacy.own_noise import own_noise
 from discreet.types import Floats
 
-__all__ = ["ShareNoise"]
+__all__ = ["RehearsalNoise", "ShareNoise"]
 
 
 # Scale of a second, independent normal number relative to the first: it fills the gaps between the values that
@@ -71,3 +71,28 @@ class ShareNoise(Noise):
         if not sigma.max(initial=0.0) < _LARGEST:
             raise SettingsInvalid("the noise is too large for whole numbers of 53 bits; use a larger epsilon")
         return sigma / math.sqrt(self._honest)
+
+
+class RehearsalNoise(Noise):
+    """As much noise as ``silos`` silos add together, of which ``honest`` would suffice; drawn at once, for rehearsals.
+
+    n silos of which h shares suffice add sqrt(n / h) times as much as is charged for. Never for a release: a run with
+    it is marked as not private, as with any noise but the package's own (:mod:`discreet.privacy.own_noise`).
+
+    Parameters
+    ----------
+    silos, honest
+        How many there are, and how many must be honest; ``honest = silos`` is what a trusted server would add.
+    """
+
+    def __init__(self, silos: int, honest: int) -> None:
+        super().__init__()
+        if not 1 <= honest <= silos:
+            raise SettingsInvalid(f"{honest} of {silos} silos cannot be honest; say between 1 and {silos}")
+        self.excess = math.sqrt(silos / honest)
+
+    def integers(self, sigma: Floats) -> Floats:
+        return super().integers(self.excess * sigma)
+
+    def symmetric_integers(self, sigma: Floats, order: int) -> Floats:
+        return super().symmetric_integers(self.excess * sigma, order)

@@ -1,4 +1,4 @@
-"""Contributions to the simplest statistics: a mean over users, a mean for each item, how often an item was chosen.
+"""Contributions to the simplest statistics: means over users and for each item, how often an item was chosen, losses.
 
 Every mechanism turns private arrays into integer blocks whose energy is at most 1 for every user, whatever the arrays
 hold, and reads the noisy sums back. Values are in units of half the rating range around its middle, so they lie in
@@ -15,12 +15,20 @@ import numpy as np
 
 from discreet.privacy.gaussian.blocks import Block, UserVector
 from discreet.privacy.gaussian.clipped import clip_entries
-from discreet.privacy.gaussian.grid import FEATURE, MARGIN, MEAN, TARGET, WEIGHT
+from discreet.privacy.gaussian.grid import FEATURE, LOSS, MARGIN, MEAN, TARGET, WEIGHT
 from discreet.privacy.gaussian.item_blocks import ItemVector, ItemWeight
 from discreet.privacy.gaussian.pattern import Pattern
-from discreet.types import Floats
+from discreet.types import Bools, Floats
 
-__all__ = ["Choices", "ItemTallies", "MeanOfMeans", "NoisyChoices", "NoisyTallies"]
+__all__ = [
+    "Choices",
+    "ItemTallies",
+    "LossAndCount",
+    "MeanOfMeans",
+    "NoisyChoices",
+    "NoisyLoss",
+    "NoisyTallies",
+]
 
 
 # A user's mean gets three quarters of their energy and the count one: the least noise in the ratio for an overall mean
@@ -28,6 +36,8 @@ __all__ = ["Choices", "ItemTallies", "MeanOfMeans", "NoisyChoices", "NoisyTallie
 _SUM, _COUNT = 0.75**0.5, 0.5
 # An item's weights have this many times the noise of its sums.
 _WEIGHT_UNIT = 2.0
+# A loss less 1/2 and the count, as a vector: (1/2)^2 + (1/4)^2 = 5/16 (``proofs/scores.md``).
+_LOSS_COUNT, _LOSS_BOUND = 0.25, 5.0**0.5 / 4.0
 # A number of users that does not stand this many deviations out of the noise is taken for that many.
 _STANDS_OUT = 4.0
 
@@ -128,6 +138,40 @@ class Choices:
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisyChoices:
         """The sums, with noise of scale 1 / mu."""
         return NoisyChoices(released["choices"] / WEIGHT, 1.0 / mu)
+
+
+class NoisyLoss(NamedTuple):
+    """Noisy sum over users of their loss less 1/2 (lower is better), and the mean loss that follows, in [0, 1]."""
+
+    total: float
+    mean: float
+
+
+@dataclass(frozen=True)
+class LossAndCount:
+    """The sum of all users' losses, each between 0 and 1, and the number of users who have one.
+
+    Notes
+    -----
+    **Privacy**. Unit: one user. A user with a loss adds (loss - 1/2, 1/4): the L2 change is at most sqrt(5) / 4.
+    Others add nothing. A loss outside [0, 1] is clipped, and what is no number counts as the worst.
+    """
+
+    def blocks(self, losses: Floats, active: Bools) -> list[Block]:
+        """From one loss for each user, and who has one."""
+        clipped = np.clip(np.nan_to_num(losses, nan=1.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
+        rows = np.column_stack([clipped - 0.5, np.full(len(losses), _LOSS_COUNT)]) * active[:, None]
+        return [UserVector("loss and count", _LOSS_BOUND * LOSS, np.trunc(rows * LOSS).astype(np.int32))]
+
+    def empty(self) -> list[Block]:
+        """Nobody's."""
+        return self.blocks(np.zeros(0), np.zeros(0, dtype=np.bool_))
+
+    def read(self, released: Mapping[str, Floats], mu: float) -> NoisyLoss:
+        """The sum, and the mean."""
+        total, count = released["loss and count"] / LOSS
+        users = max(count, _STANDS_OUT * _LOSS_BOUND / mu) / _LOSS_COUNT
+        return NoisyLoss(float(total), float(min(max(0.5 + total / users, 0.0), 1.0)))
 
 
 def _inverse_root(energy: Floats) -> Floats:

@@ -14,9 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet import kernels
-from discreet.privacy.bounded_points import HALF_SIDE
-from discreet.privacy.bounded_rows import GRID, BoundedRows
-from discreet.privacy.clusters import Clusters
+from discreet.privacy.bounded_rows import GRID, HALF_SIDE, BoundedRows, Clusters
 from discreet.privacy.pure.gate import Contributions, PureGate
 from discreet.types import Floats, Ints, Shorts
 

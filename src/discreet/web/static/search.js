@@ -1,4 +1,4 @@
-// Titles that have all words of a question, as forgiving as people need; as discreet.web.search finds them.
+// Titles that have all words of a question, as forgiving as people need (discreet.web.search forgives less).
 
 const NUMERALS = { ii: "2", iii: "3", iv: "4", v: "5", vi: "6", vii: "7", viii: "8", ix: "9", xi: "11" };
 const SLIPS_FROM = 4; // letters of a word in which a slip is looked for: shorter ones are near too much

@@ -26,15 +26,12 @@ from discreet.methods.prototypes.private.rows import (
 from discreet.methods.prototypes.public.evidence import Evidence, count_groups
 from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.methods.shared.private.sampling import draw_numbers, sample_uniform
-from discreet.privacy.bounded_points import HALF_SIDE
-from discreet.privacy.bounded_rows import BoundedRows, RowBounds
+from discreet.privacy.bounded_rows import HALF_SIDE, BoundedRows, Clusters, RowBounds
 from discreet.privacy.budget import Budget
-from discreet.privacy.clusters import Clusters
-from discreet.privacy.gaussian.cluster_sums import ClusterMeans, ClusterValues, UserCount
+from discreet.privacy.gaussian.cluster_sums import ClusterMeans, ClusterValues, ScaledClusterSums, UserCount
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.mechanism import release
 from discreet.privacy.gaussian.pattern import Pattern
-from discreet.privacy.gaussian.scaled_clusters import ScaledClusterSums
 from discreet.privacy.gaussian.tallies import ItemTallies, MeanOfMeans, NoisyTallies
 from discreet.types import Floats, Ints
 

@@ -26,9 +26,7 @@ from discreet.methods.prototypes.private.rows import (
     settle_bounds,
 )
 from discreet.methods.prototypes.settings import PrototypeSettings, ShareTable
-from discreet.privacy.bounded_points import HALF_SIDE
-from discreet.privacy.bounded_rows import BoundedRows
-from discreet.privacy.clusters import Clusters
+from discreet.privacy.bounded_rows import HALF_SIDE, BoundedRows, Clusters
 from discreet.privacy.pure.clusters import (
     Distances,
     cluster_sizes,

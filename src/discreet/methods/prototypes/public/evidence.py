@@ -20,7 +20,7 @@ from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.methods.shared.public.shrinkage import estimate
 from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
-from discreet.privacy.gaussian.scaled_clusters import NoisyClusterSums
+from discreet.privacy.gaussian.cluster_sums import NoisyClusterSums
 from discreet.privacy.gaussian.tallies import NoisyTallies
 from discreet.types import Floats
 

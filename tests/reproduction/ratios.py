@@ -6,7 +6,7 @@ from decimal import Decimal, getcontext
 
 import numpy as np
 
-from discreet.privacy.local.randomised_response import BITS, thresholds
+from reproduction.local.response import BITS, thresholds
 
 getcontext().prec = 60
 HOSTILE = np.array([-1e300, -np.inf, -1.0, -0.3, 0.0, -0.0, np.nan, 1e-18, 0.7, 1.0, np.inf, 1e300])

@@ -9,14 +9,14 @@ import pytest
 
 from discreet.errors import BudgetInvalid
 from discreet.privacy.local.coin import Coin
-from discreet.privacy.local.randomised_response import (
+from reproduction.local.response import (
     BITS,
     LARGEST_EPSILON,
     amplification,
     respond,
     thresholds,
 )
-from tests.privacy.local.ratios import HOSTILE, ratio
+from tests.reproduction.ratios import HOSTILE, ratio
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.005, 0.05, 0.1, 0.5, 1.0, 1.6, 4.0, 10.0, 20.0, LARGEST_EPSILON])

@@ -1,14 +1,8 @@
-"""Randomised response: a device's value becomes one bit, flipped by a coin so often that the bit is epsilon-LDP.
+"""Randomised response on a number in [-1, 1], so that the mean of the bits is a known multiple of it.
 
-Two forms, both with whole numbers for coins and thresholds, so that no probability is rounded unseen:
-
-respond_to_sign
-    On the sign of a number, for the rotated mechanism (``proofs/rotated.md``). A device in plain Python does the same
-    (``devices/device/answer.py``), which is the one copy there is: the device's folder stands alone.
-respond
-    On a number in [-1, 1], so that the mean of the bits is a known multiple of it: the binary mechanism of Nguyen et
-    al., "Collecting and analyzing data from smart device users with local differential privacy" (2016), as the matrix
-    factorisation of Shin et al. uses it (``reproduction/local/descent.md``).
+The binary mechanism of Nguyen et al., "Collecting and analyzing data from smart device users with local differential
+privacy" (2016), as the matrix factorisation of Shin et al. uses it (``proofs/descent.md``). Coins and thresholds are
+whole numbers, so that no probability is rounded unseen.
 """
 
 from __future__ import annotations
@@ -18,13 +12,11 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from discreet.devices.device.answer import flip_threshold
 from discreet.errors import BudgetInvalid
 from discreet.privacy.local.coin import Coin
 from discreet.types import Floats
 
-__all__ = ["BITS", "LARGEST_EPSILON", "amplification", "respond", "respond_to_sign", "thresholds"]
-
+__all__ = ["BITS", "LARGEST_EPSILON", "amplification", "respond", "thresholds"]
 
 BITS = 53
 """A coin is a whole number below 2^53, compared with a whole threshold: no probability is rounded unseen."""
@@ -33,19 +25,6 @@ LARGEST_EPSILON = 28.0
 _HALF = 1 << (BITS - 1)
 # Far more than the rounding of exp and of the quotient, in coins: 2^53 times a few parts in 1e16.
 _MARGIN = 16
-
-
-def respond_to_sign(values: Floats, epsilon: float, words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint8]:
-    """One bit, 0 or 1, for the sign of each value; ties are decided by the coin.
-
-    Notes
-    -----
-    **Privacy.** Unit: one device. Relation: its value becomes any other. The chance of either bit is between
-    1 / (1 + e^epsilon) and e^epsilon / (1 + e^epsilon) whatever the value.
-    """
-    bits = np.where(values == 0.0, words & np.uint64(1), values > 0.0).astype(np.uint8)
-    flips = (words >> np.uint64(1)) < np.uint64(flip_threshold(epsilon))
-    return bits ^ flips.astype(np.uint8)
 
 
 def thresholds(values: Floats, epsilon: float) -> npt.NDArray[np.int64]:
