@@ -34,7 +34,7 @@ from tests.silos.worlds import Run, agree, world
 STORED = Path(__file__).parent / "results" / "model-digests.json"
 
 CASES: dict[str, list[dict[str, Any]]] = {
-    "budgeted": [{}, {"rank": 4, "rounds": 3}, {"rank": 3, "rounds": 2, "curvature": "full"}],
+    "budgeted": [{}, {"rank": 4, "rounds": 3}],
     "als": [{"rank": 4, "rounds": 4}],
     "dpals": [
         {"rank": 4, "max_ratings": 10},

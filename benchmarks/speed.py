@@ -8,7 +8,7 @@ being both half steps:
 - implicit, exact: its Cholesky solver (``use_cg=False``)
 - discreet, exact: `discreet.ALS`, not private
 - implicit, CG: its approximate solver, three conjugate-gradient steps
-- discreet, private: a whole round of `discreet.BudgetedALS`, noise included; also with one curvature matrix an item
+- discreet, private: a whole round of `discreet.BudgetedALS`, noise included
 - the ten best items of every user that they have not taken yet, by implicit's ``recommend`` and by ours
 
 Then the start of the package is timed.
@@ -101,12 +101,12 @@ def exact_iteration(world: Ratings, rank: int) -> Iteration:
     return run
 
 
-def private_round(world: Ratings, rank: int, curvature: str) -> Iteration:
+def private_round(world: Ratings, rank: int) -> Iteration:
     """The slower of two rounds (the first of a run does a little less), after the activity and the offsets."""
 
     def run() -> float:
         watch = Stopwatch()
-        method = BudgetedALS(rank=rank, rounds=2, curvature=curvature)
+        method = BudgetedALS(rank=rank, rounds=2)
         method.fit(world, BUDGET, rng=0, progress=watch)
         return max(watch.steps()[2:])
 
@@ -210,8 +210,7 @@ def benchmark(rated: Ratings, ranks: list[int], repeats: int, threads: int) -> l
             "implicit, exact": implicit_iteration(matrix, rank, threads, cg=False),
             "discreet, exact": exact_iteration(world, rank),
             "implicit, CG": implicit_iteration(matrix, rank, threads, cg=True),
-            "discreet, private": private_round(rated, rank, "shared"),
-            "discreet, private, full curvature": private_round(rated, rank, "full"),
+            "discreet, private": private_round(rated, rank),
             "implicit, top 10 of everybody": implicit_lists(matrix, rank, threads),
             "discreet, top 10 of everybody": lists(matrix, rank),
         }
@@ -223,7 +222,6 @@ def benchmark(rated: Ratings, ranks: list[int], repeats: int, threads: int) -> l
                 "methods": found,
                 "exact_speedup": median["implicit, exact"] / median["discreet, exact"],
                 "private_cost": median["discreet, private"] / median["implicit, CG"],
-                "private_full_cost": median["discreet, private, full curvature"] / median["implicit, CG"],
                 "lists_speedup": median["implicit, top 10 of everybody"]
                 / median["discreet, top 10 of everybody"],
                 "disagreement": disagreement(world, matrix, rank, threads),
@@ -236,7 +234,6 @@ def cells(row: dict[str, Any]) -> list[list[str]]:
     relative = {
         "discreet, exact": f"{row['exact_speedup']:.1f} times the speed of implicit, exact",
         "discreet, private": f"{row['private_cost']:.2f} times the time of implicit, CG",
-        "discreet, private, full curvature": f"{row['private_full_cost']:.2f} times the time of implicit, CG",
         "discreet, top 10 of everybody": f"{row['lists_speedup']:.2f} times the speed of implicit's",
     }
     lines = []
@@ -308,8 +305,7 @@ def warm_up() -> None:
     """Compile, or load from disk, everything that will be timed."""
     small = synthetic.market(300, 100, 6000, rng=0)
     exact_iteration(clicks(small), 4)()
-    for curvature in ("shared", "full"):
-        private_round(small, 4, curvature)()
+    private_round(small, 4)()
 
 
 def main() -> None:

@@ -151,7 +151,7 @@ MUTANTS = (
     ),
     Mutant(
         "budgeted: residuals with a trace of the exact mean",
-        "methods/budgeted/private/user_side.py",
+        "methods/budgeted/private/contributions.py",
         "targets = kernels.above_offsets(ratings.items, ratings.values, side.offsets, side.centre)",
         "targets = kernels.above_offsets(ratings.items, ratings.values, side.offsets, side.centre)\n    "
         "targets = targets + 1e-12 * float(np.sum(ratings.values))",
@@ -161,7 +161,7 @@ MUTANTS = (
     ),
     Mutant(
         "budgeted: features whitened by BLAS",
-        "methods/budgeted/private/user_side.py",
+        "methods/budgeted/private/contributions.py",
         "return kernels.transform_rows(coefficients, frame.whiten)",
         "return np.asarray(coefficients @ frame.whiten.T)",
         "nobody's features depend on how many others there are",
@@ -169,7 +169,7 @@ MUTANTS = (
     ),
     Mutant(
         "budgeted: the spread of all users instead of one's own",
-        "methods/budgeted/private/user_side.py",
+        "methods/budgeted/private/contributions.py",
         "square = pattern.user_squares(values=residuals) / free",
         "square = np.full(pattern.n_users, (residuals**2).sum() / max(free.sum(), 1.0))",
         "a user's contribution is their own to the last bit",

@@ -45,7 +45,7 @@ _DPALS = {"rank": 3, "max_ratings": 6, "penalty": 1.0, "typical_ratings": 8.0, "
 WAYS: dict[str, dict[str, Way]] = {
     "budgeted": {
         "default": Way(reached=0.7),
-        "full curvature": Way({"rank": 3, "rounds": 3, "curvature": "full"}, reached=0.7),
+        "given rank": Way({"rank": 3, "rounds": 3}, reached=0.7),
         "offsets": Way({"rank": 0}, reached=0.7),
     },
     "dpals": {

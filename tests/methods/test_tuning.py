@@ -233,7 +233,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown setting": ({"space": {"colour": [1]}}, "colour.*Known settings.*rank"),
     "a number of trials": ({"space": {"trials": [10]}}, "trials.*Known settings.*rank"),
     "a value outside": ({"space": {"rank": {"low": -1, "high": 4}}}, "rank"),
-    "a choice outside": ({"space": {"curvature": ["shared", "none"]}}, "curvature"),
+    "a choice outside": ({"space": {"rank": [2, "none"]}}, "rank"),
     "a fraction of a rank": ({"space": {"rank": {"low": 1.0, "high": 4.0}}}, "rank"),
     "searched and fixed": ({"settings": {"rank": 3}}, "rank: either searched or fixed"),
     "discovery": ({"settings": {"discover_share": 0.1}}, "discover_share.*public catalogue"),

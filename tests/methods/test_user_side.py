@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from discreet.data.ratings import Ratings
-from discreet.methods.budgeted.private.user_side import user_statistics
-from discreet.methods.budgeted.public.frame import Frame
+from discreet.methods.budgeted.private.contributions import user_statistics
+from discreet.methods.budgeted.public.whitening import Frame
 from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.pattern import Pattern

@@ -14,7 +14,6 @@ from discreet.model.fold_in import Clicks, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import ItemWeights, Sums
 from discreet.privacy.statement import Statement
-from discreet.types import Floats
 
 STATEMENT = Statement.not_private("made by hand for a test")
 
@@ -45,9 +44,8 @@ def make_doubtful(feedback: str, rank: int = 3, seed: int = 0) -> Model:
     """The same with doubt, item-5 (or 50) unknown, and with features (genres, year) that map to random vectors."""
     model = make_model(feedback, rank=rank, seed=seed)
     rng = np.random.default_rng(seed + 1)
-    root = rng.normal(size=(1 + rank, 1 + rank))
-    noise = rng.uniform(0.01, 0.3, 12)
-    noise[4], noise[5] = 0.05, 20.0
+    ratio = rng.uniform(0.02, 0.2, 12)
+    ratio[4], ratio[5] = 0.1, 0.97
     catalogue = Catalogue(
         model.catalogue.ids, model.catalogue.titles, features={"genres": GENRES, "year": YEARS}
     )
@@ -56,17 +54,10 @@ def make_doubtful(feedback: str, rank: int = 3, seed: int = 0) -> Model:
     side = replace(
         model.item_side,
         popularity=rng.random(12),
-        doubt=Doubt(noise, root / np.sqrt(1 + rank), prior=rng.uniform(0.3, 0.6, 1 + rank)),
+        doubt=Doubt(ratio),
         feature_map=FeatureMap(rng.normal(size=(columns, 1 + rank)), rng.normal(size=1 + rank), 0.3),
     )
     return replace(model, item_side=side, catalogue=catalogue)
-
-
-def covariance_of(doubt: Doubt, item: int) -> Floats:
-    """Of one item's offset and factors, from the formula and without reach."""
-    middle = np.diag(1.0 / (1.0 / doubt.prior + 1.0 / doubt.noise[item]))
-    covariance: Floats = doubt.directions.T @ middle @ doubt.directions
-    return covariance
 
 
 def make_table(feedback: str = "implicit", items: int = 12, seed: int = 0, *, sums: bool = True) -> Model:

@@ -16,7 +16,7 @@ from discreet.model.fold_in import OwnMean, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.model.recommendations import SAME_ORDER
 from discreet.privacy.statement import Statement
-from tests.model.models import STATEMENT, covariance_of, make_doubtful, make_model
+from tests.model.models import STATEMENT, make_doubtful, make_model
 
 HISTORIES: dict[str, Any] = {"explicit": {"item-2": 5.0, "item-9": 1.5}, "implicit": [20, 90]}
 
@@ -35,17 +35,6 @@ def doubt_of(model: Model) -> Doubt:
     return model.item_side.doubt
 
 
-def test_the_noise_ratio_is_the_share_of_the_variance_that_is_left() -> None:
-    """Of numbers that are seen with noise: what the best estimate of them misses, against what they vary by."""
-    rng, prior, noise = np.random.default_rng(0), np.array([0.2, 1.0, 5.0]), np.array([0.3, 1e-9, 1e12])
-    doubt = Doubt(noise, rng.normal(size=(3, 3)), prior)
-    true = np.sqrt(prior) * rng.standard_normal((40_000, 3))
-    seen = true + np.sqrt(noise[0]) * rng.standard_normal(true.shape)
-    missed = np.square(true - seen * prior / (prior + noise[0])).sum(axis=1).mean()
-    assert doubt.noise_ratio[0] == pytest.approx(missed / prior.sum(), rel=0.02)
-    np.testing.assert_allclose(doubt.noise_ratio[1:], [0.0, 1.0], atol=1e-7)
-
-
 def test_a_model_without_doubt_marks_nothing(explicit: Model) -> None:
     assert explicit.known(["item-0", "item-5"]).all()
     assert {entry.mark for entry in explicit.recommend({}, 12)} == {None}
@@ -56,8 +45,7 @@ def test_an_item_is_unknown_when_nine_tenths_of_its_variance_are_left() -> None:
     shares = np.linspace(0.0, 1.1, 12)
     shares[8:10] = 0.899, 0.901
     shares[10:] = 0.95, 0.999
-    doubt = Doubt(0.5 * shares / (1.0 - shares), doubt_of(model).directions, prior=np.full(4, 0.5))
-    model = replace(model, item_side=replace(model.item_side, doubt=doubt))
+    model = replace(model, item_side=replace(model.item_side, doubt=Doubt(shares)))
     assert model.known([f"item-{j}" for j in range(12)]).tolist() == [True] * 9 + [False] * 3
     marks = {entry.item: entry.mark for entry in model.recommend({}, 12)}
     assert [marks[f"item-{j}"] for j in range(8, 12)] == [None, "unknown", "unknown", "unknown"]
@@ -67,26 +55,16 @@ def test_an_item_is_unknown_when_nine_tenths_of_its_variance_are_left() -> None:
 
 def test_similarity_is_the_correlation_of_scores_over_people_and_over_what_is_not_known() -> None:
     model = make_doubtful("explicit")
-    doubt, factors = doubt_of(model), model.item_side.factors
-    rng = np.random.default_rng(0)
-    people = rng.normal(size=(200_000, 3))
-    score = {
-        j: np.einsum(
-            "ij,ij->i",
-            people,
-            rng.multivariate_normal(factors[j], covariance_of(doubt, j)[1:, 1:], len(people)),
-        )
-        for j in (4, 7, 5)
-    }
+    ratio, factors = doubt_of(model).noise_ratio, model.item_side.factors
+    true = np.square(factors).sum() / (1.0 - ratio).sum()
     found = {entry.item: entry.score for entry in model.similar("item-4", 11)}
-    along = doubt.prior * np.square(doubt.directions[:, 1:]).sum(axis=1)
-    known = {j: 1.0 - doubt.left[j] @ along / along.sum() for j in (4, 7, 5)}
-    held_back = {j: np.sqrt(max(1.0 - (2.0 * (1.0 - one) / one) ** 2, 0.0)) for j, one in known.items()}
-    assert any(0.3 < one < 0.999 for one in held_back.values())
+    held_back = np.sqrt(np.maximum(1.0 - (3.0 * ratio / (1.0 - ratio)) ** 2, 0.0))
+    assert ((held_back > 0.3) & (held_back < 0.999)).any()
+    spread = np.sqrt(np.square(factors).sum(axis=1) + ratio * true)
     for other in (7, 5):
-        true = np.corrcoef(score[4], score[other])[0, 1]
-        expected = np.sqrt(held_back[4] * held_back[other]) * true
-        assert found[f"item-{other}"] == pytest.approx(expected, abs=0.01)
+        correlation = factors[4] @ factors[other] / (spread[4] * spread[other])
+        expected = np.sqrt(held_back[4] * held_back[other]) * correlation
+        assert found[f"item-{other}"] == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize(("left", "silent"), [(0.26, True), (0.24, False)])
@@ -96,9 +74,9 @@ def test_an_item_of_which_a_quarter_is_not_known_is_like_nothing_and_it_says_so(
     """However long its factors are: those of thousands of items are long by chance."""
     model = make_doubtful("explicit")
     side = replace(model.item_side, factors=100.0 * model.item_side.factors)
-    noise = np.full(12, 1e-9)
-    noise[4] = left / (1.0 - left)
-    doubt = Doubt(noise, np.eye(4), np.ones(4))
+    ratio = np.full(12, 1e-9)
+    ratio[4] = left
+    doubt = Doubt(ratio)
     found = replace(model, item_side=replace(side, doubt=doubt)).similar("item-4", 11)
     assert any("which items are like it" in note for note in found.notes) is silent
     assert any(entry.score != 0.0 for entry in found) is not silent
@@ -112,7 +90,7 @@ def test_similarity_without_any_doubt_left_is_the_cosine_and_shrinks_with_doubt(
     side = model.item_side
     lengths = np.linalg.norm(side.factors, axis=1)
     cosines = side.factors @ side.factors[4] / lengths / lengths[4]
-    sure = Doubt(np.zeros(12), np.eye(4), prior=np.full(4, 0.5))
+    sure = Doubt(np.zeros(12))
     certain = replace(model, item_side=replace(side, doubt=sure, feature_map=None)).similar(40, 11)
     order = [j for j in np.argsort(-cosines) if j != 4]
     assert certain.items == [10 * j for j in order]
@@ -148,26 +126,22 @@ def test_without_factors_everybody_gets_the_same_order_and_is_told() -> None:
 
 
 def test_a_guess_is_no_unknown_item_however_uncertain_it_is() -> None:
-    doubt = Doubt(np.array([0.1, 5.0]), np.eye(1), prior=np.array([0.5])).with_guesses(1, 7.0)
+    doubt = Doubt(np.array([0.1, 0.95])).with_guesses(1, 0.99)
     assert doubt.unknown.tolist() == [False, True, False]
     assert doubt.marks(np.array([2, 1, 0])) == ["guess", "unknown", None]
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "too few items": ({"noise": np.ones(11)}, r"noise has the shape \(11,\)"),
-    "too few directions": ({"directions": np.eye(3)}, r"directions has the shape \(3, 3\)"),
-    "too few priors": ({"prior": np.ones(3)}, r"prior has the shape \(3,\)"),
+    "too few items": ({"noise_ratio": np.ones(11)}, r"noise_ratio has the shape \(11,\)"),
     "too few guesses": ({"guessed": np.ones(11, dtype=np.bool_)}, r"guessed has the shape \(11,\)"),
-    "below zero": ({"noise": -np.ones(12)}, "noise must be finite and not below zero"),
-    "no number": ({"noise": np.full(12, np.nan)}, "noise must be finite"),
-    "no prior": ({"prior": np.zeros(4)}, "prior must be finite and above zero"),
-    "endless prior": ({"prior": np.full(4, np.inf)}, "prior must be finite"),
-    "endless directions": ({"directions": np.full((4, 4), np.inf)}, "directions have numbers"),
+    "below zero": ({"noise_ratio": np.full(12, -0.1)}, "between 0 and 1"),
+    "above one": ({"noise_ratio": np.full(12, 1.1)}, "between 0 and 1"),
+    "no number": ({"noise_ratio": np.full(12, np.nan)}, "not finite"),
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_doubt_that_is_no_covariance_of_this_model_is_refused(name: str) -> None:
+def test_doubt_that_is_none_of_this_model_is_refused(name: str) -> None:
     model = make_doubtful("explicit")
     change, said = WRONG[name]
     with pytest.raises(ModelInvalid, match=said):
@@ -178,7 +152,7 @@ def test_a_model_that_says_nothing_has_no_doubt_either() -> None:
     side = ItemSide(RatingScale((1.0, 5.0)), 3.0, np.zeros(2), np.zeros((2, 0)), Ridge())
     catalogue, nothing = Catalogue(["a", "b"]), Statement.nothing_released()
     assert Model(side, catalogue, nothing, "by hand").item_side.same_for_all
-    learnt = replace(side, doubt=Doubt(np.full(2, 10.0), np.eye(1), np.ones(1)))
+    learnt = replace(side, doubt=Doubt(np.full(2, 0.95)))
     assert Model(learnt, catalogue, STATEMENT, "by hand").known(["a"]).tolist() == [False]
     with pytest.raises(ModelInvalid, match="has learnt something"):
         Model(learnt, catalogue, nothing, "by hand")

@@ -42,7 +42,7 @@ def test_new_items_are_what_their_features_say(feedback: str) -> None:
     assert doubt is not None
     assert doubt.guessed is not None
     assert doubt.guessed.tolist() == [False] * 12 + [True] * 3
-    assert doubt.noise[12:].tolist() == [feature_map.variance] * 3
+    assert doubt.noise_ratio[12:].tolist() == [feature_map.noise_ratio] * 3
     assert new.item_side.popularity is not None
     assert new.item_side.popularity[12:].tolist() == [0.0] * 3
 
@@ -146,10 +146,10 @@ def test_a_feature_map_must_fit_the_model() -> None:
     assert mapped is not None
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"feature_map": replace(mapped, weights=mapped.weights[:-1])}, "the catalogue's encoder makes"),
-        ({"feature_map": replace(mapped, weights=mapped.weights[:, 1:])}, r"not \(columns, 4\)"),
-        ({"feature_map": replace(mapped, base=mapped.base[1:])}, r"base \(3,\)"),
+        ({"feature_map": replace(mapped, weights=mapped.weights[:, 1:])}, r"weights has the shape"),
+        ({"feature_map": replace(mapped, base=mapped.base[1:])}, r"base has the shape"),
         ({"feature_map": replace(mapped, base=mapped.base * np.nan)}, "not finite"),
-        ({"feature_map": replace(mapped, variance=-1.0)}, "variance is -1"),
+        ({"feature_map": replace(mapped, noise_ratio=-1.0)}, "noise_ratio is -1"),
         ({"doubt": None}, "needs doubt"),
         ({"rule": OwnMean(np.ones(12))}, "OwnMean has a number of its own"),
     ]

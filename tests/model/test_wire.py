@@ -43,12 +43,7 @@ def side_with(rule: FoldIn, full: bool = True) -> ItemSide:
     arrays = rng.normal(size=ITEMS), rng.normal(size=(ITEMS, RANK))
     if not full:
         return ItemSide(scale, 0.5, *arrays, rule)
-    doubt = Doubt(
-        rng.random(ITEMS),
-        np.eye(1 + RANK),
-        np.full(1 + RANK, 0.5),
-        np.arange(ITEMS) > 2,
-    )
+    doubt = Doubt(rng.random(ITEMS), np.arange(ITEMS) > 2)
     guesses = FeatureMap(rng.normal(size=(4, 1 + RANK)), rng.normal(size=1 + RANK), 0.25)
     takes_new = not isinstance(rule, OwnMean)
     return ItemSide(scale, 0.5, *arrays, rule, rng.random(ITEMS), doubt, guesses if takes_new else None)

@@ -157,7 +157,6 @@ CASES = {
     ),
     "dense moments": Case(DenseMoments(_AXES), lambda p, x, u: (p, x, u)),
     "energy-scaled sums": Case(EnergyScaledSums(_UNEVEN, Units(2.0, 3.0), RANK), _round),
-    "energy-scaled sums with curvature": Case(EnergyScaledSums(_UNEVEN, Units(2.0, 3.0, 4.0), RANK), _round),
     "activity": Case(ActivitySums(M), lambda p, x, u: (p, x)),
     "mean of means": Case(tallies.MeanOfMeans(), lambda p, x, u: (p, x)),
     "item tallies": Case(tallies.ItemTallies(M), lambda p, x, u: (p, x)),

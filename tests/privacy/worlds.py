@@ -114,7 +114,7 @@ def distance(one: list[Floats], other: list[Floats], sigmas: list[Floats], mu: f
     return float(np.sqrt(square)) / mu
 
 
-def ordinary_world(rng: np.random.Generator, curvature: bool, counted: bool) -> World:
+def ordinary_world(rng: np.random.Generator, counted: bool) -> World:
     """Users as real ones are: some items each, moderate numbers, item weights within a factor of some four."""
     n, m, order = int(rng.integers(10, 25)), int(rng.integers(8, 30)), int(rng.integers(1, 6))
     counts = rng.integers(1, m + 1, n)
@@ -129,19 +129,19 @@ def ordinary_world(rng: np.random.Generator, curvature: bool, counted: bool) -> 
         companions=np.abs(rng.standard_normal(n)),
         counted=counted,
         item_weights=np.exp(rng.uniform(-0.7, 0.7, m)) * 10.0 ** rng.uniform(-3, 3),
-        units=Units(*np.exp(rng.uniform(-1, 3, 2)), float(np.exp(rng.uniform(-1, 3))) if curvature else None),
+        units=Units(*np.exp(rng.uniform(-1, 3, 2))),
     )
 
 
-def hostile_world(rng: np.random.Generator, curvature: bool, counted: bool) -> World:
+def hostile_world(rng: np.random.Generator, counted: bool) -> World:
     """Users made to break something, between ordinary ones, in a public state of extremes."""
-    world = ordinary_world(rng, curvature, counted)
+    world = ordinary_world(rng, counted)
     m = len(world.item_weights)
-    wide = 10.0 ** rng.uniform(-6, 6, 3)
+    wide = 10.0 ** rng.uniform(-6, 6, 2)
     world = replace(
         world,
         item_weights=10.0 ** rng.uniform(-3, 3, m),
-        units=Units(wide[0], wide[1], wide[2] if curvature else None),
+        units=Units(wide[0], wide[1]),
     )
     features, companions, residuals = (
         part.copy() for part in (world.features, world.companions, world.residuals)

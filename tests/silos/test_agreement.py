@@ -12,7 +12,7 @@ import pytest
 from discreet import Budget, Catalogue
 from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.methods.budgeted.public.plan import MOST_RANK, Activity, choose_rank
-from discreet.methods.budgeted.settings import BudgetedSettings
+from discreet.methods.budgeted.public.settings import BudgetedSettings
 from discreet.methods.settings import PrivateSettings
 from discreet.silos.shared.agreement import Agreement
 from tests.silos.worlds import agree, world

@@ -14,8 +14,8 @@ from discreet.catalogue import RatingScale
 from discreet.engines.memory import MemoryEngine
 from discreet.errors import BudgetInvalid, Refused
 from discreet.methods.budgeted.private.contributions import BudgetedContributions
+from discreet.methods.budgeted.public.settings import BudgetedSettings
 from discreet.methods.budgeted.public.train import BUDGETED
-from discreet.methods.budgeted.settings import BudgetedSettings
 from discreet.methods.protocol import ProtocolRun
 from discreet.methods.public_half import Facts
 from discreet.privacy.gaussian.gate import Gate, paid

@@ -152,7 +152,7 @@ def test_the_model_comes_down_with_its_doubt_and_what_it_makes_of_features(plain
     agreement = agree(replace(plain, catalogue=catalogue), 2)
     assert catalogue.features is not None
     guesses = FeatureMap(rng.normal(size=(len(catalogue.features.group_of), 4)), rng.normal(size=4), 0.5)
-    doubt = Doubt(rng.random(n), np.eye(4), np.ones(4))
+    doubt = Doubt(rng.random(n))
     arrays = rng.normal(size=n), rng.normal(size=(n, 3))
     side = ItemSide(plain.scale, 3.0, *arrays, Ridge(), doubt=doubt, feature_map=guesses)
     model = Model(side, catalogue, Statement.not_private("made by hand"), "budgeted")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from discreet.errors import ModelInvalid
+from discreet.model.shapes import check_shapes
 from discreet.types import Floats
 
 __all__ = ["FeatureMap"]
@@ -24,8 +24,8 @@ class FeatureMap:
         Columns of the catalogue's feature matrix x (1 + rank); the offset comes first.
     base
         1 + rank numbers: what an item without any feature gets.
-    variance
-        Of a guess, as the noise of an item in `discreet.model.doubt.Doubt.noise`.
+    noise_ratio
+        Of a guess, as in `discreet.model.doubt.Doubt`.
 
     Notes
     -----
@@ -41,7 +41,7 @@ class FeatureMap:
 
     weights: Floats
     base: Floats
-    variance: float
+    noise_ratio: float
 
     def __post_init__(self) -> None:
         """Rows beside each other in memory, as in `discreet.model.item_side.ItemSide`."""
@@ -54,22 +54,7 @@ class FeatureMap:
         return guessed
 
     def check(self, rank: int) -> None:
-        """Refuse arrays that do not fit the model, or numbers that are not finite.
-
-        Raises
-        ------
-        ModelInvalid
-            Naming what is wrong.
-        """
-        order = 1 + rank
-        if self.weights.ndim != 2 or self.weights.shape[1] != order or self.base.shape != (order,):
-            raise ModelInvalid(
-                f"the feature map has weights {self.weights.shape} and base {self.base.shape}, not (columns, {order}) "
-                f"and ({order},)"
-            )
-        if not (np.isfinite(self.weights).all() and np.isfinite(self.base).all()):
-            raise ModelInvalid("the feature map has numbers that are not finite")
-        if not 0.0 <= self.variance < math.inf:
-            raise ModelInvalid(
-                f"the feature map's variance is {self.variance}; it must be finite and not below zero"
-            )
+        """Refuse arrays that do not fit the model, or numbers that are not finite (`ModelInvalid`)."""
+        check_shapes(self, weights=(*self.weights.shape[:1], 1 + rank), base=(1 + rank,))
+        if not 0.0 <= self.noise_ratio <= 1.0:
+            raise ModelInvalid(f"the feature map's noise_ratio is {self.noise_ratio}, not between 0 and 1")

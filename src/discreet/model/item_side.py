@@ -131,7 +131,7 @@ class ItemSide:
     @property
     def best_known(self) -> Indices:
         """Positions of all items, the best known first, as far as the model says; added ones come last."""
-        known = self.offsets if self.doubt is None else -self.doubt.noise
+        known = self.offsets if self.doubt is None else -self.doubt.noise_ratio
         added = np.zeros(self.n_items, np.bool_) if self.doubt is None else self.doubt.added
         order: Indices = np.lexsort((-(known if self.popularity is None else self.popularity), added))
         return order
@@ -249,7 +249,8 @@ class ItemSide:
 
         With doubt it is the correlation, over people, of the two items' scores: people's vectors have unit covariance,
         so two items have the covariance ``v_i . v_j``, and what an item's score varies by is expected to be
-        ``|v_j|^2 + tr C_j``, with C_j the covariance of its factors. The best of thousands of pairs look alike in any
+        ``|v_j|^2 + r_j F``, with r_j its noise ratio and F the mean square of true factors. The best of thousands of
+        pairs look alike in any
         noise, so each item is held back by how much of it is known: not at all where all is, altogether where a
         quarter of what its factors could be is still open. Without doubt it is the cosine, made smaller for factors
         that are shorter than usual (root mean square): the direction of a short vector is mostly noise.
@@ -269,9 +270,12 @@ class ItemSide:
             wanted, believed = self.factors[[item]] / lengths[item], np.ones(len(lengths))
             directions = self.factors / np.maximum(lengths, usual)[:, np.newaxis]
         else:
-            spread = np.sqrt(np.square(lengths) + self.doubt.factor_variances)
+            noise = self.doubt.noise_ratio
+            # Estimates have the share 1 - r of what the truth varies by.
+            true = float(np.square(lengths).sum() / max(float((1.0 - noise).sum()), 1e-9))
+            spread = np.sqrt(np.square(lengths) + noise * true)
             directions = self.factors / np.where(spread > 0.0, spread, 1.0)[:, np.newaxis]
-            wanted, believed = directions[[item]], _believed(self.doubt.factors_known)
+            wanted, believed = directions[[item]], _believed(1.0 - noise)
             directions = np.sqrt(believed)[:, np.newaxis] * directions
         nothing = np.zeros(self.n_items)
         index, scores = kernels.top_n(wanted, directions, nothing, min(n, self.n_items), allowed=others)
@@ -292,7 +296,7 @@ class ItemSide:
             offsets=np.concatenate([self.offsets, guessed[:, 0]]),
             factors=np.concatenate([self.factors, guessed[:, 1:]]),
             popularity=None if self.popularity is None else np.concatenate([self.popularity, none]),
-            doubt=self.doubt.with_guesses(len(none), self.feature_map.variance),
+            doubt=self.doubt.with_guesses(len(none), self.feature_map.noise_ratio),
         )
 
     def check(self) -> None:
@@ -307,7 +311,7 @@ class ItemSide:
         if wrong is not None:
             raise ModelInvalid(wrong)
         if self.doubt is not None:
-            self.doubt.check(self.n_items, self.rank)
+            self.doubt.check(self.n_items)
         if self.feature_map is not None:
             self.feature_map.check(self.rank)
             if self.doubt is None:

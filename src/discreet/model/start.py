@@ -10,16 +10,12 @@ import numpy.typing as npt
 from discreet import kernels
 from discreet.catalogue import Catalogue, ItemFeatures
 from discreet.errors import SettingsInvalid
-from discreet.model.doubt import Doubt
 from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import ItemWeights, Sums
 from discreet.model.model import Model
 from discreet.types import Bools, Floats, Singles
 
 __all__ = ["EarlierSums", "Start", "sums_of"]
-
-# Noise of an item that the earlier model does not speak of, in units of the largest prior variance.
-_UNSEEN = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +28,8 @@ class Start:
         Offsets, factors and popularity are 0 for items that the earlier model does not speak of. Without doubt.
     known
         Which items it speaks of: those it was trained on, and those that its feature map can guess.
-    doubt
-        Its doubt about all items, the prior variance for those it does not speak of; ``None`` where the earlier model
-        does not say how sure it is.
+    noise_ratio
+        Of all items, 1 for those it does not speak of; ``None`` where the earlier model does not say how sure it is.
 
     Notes
     -----
@@ -44,7 +39,7 @@ class Start:
 
     side: ItemSide
     known: Bools
-    doubt: Doubt | None
+    noise_ratio: Floats | None
 
     @classmethod
     def of(cls, model: Model, catalogue: Catalogue) -> Start:
@@ -55,49 +50,37 @@ class Start:
         rows = np.column_stack([side.offsets, side.factors])[places]
         rows[~known] = 0.0
         popularity = None if side.popularity is None else np.where(known, side.popularity[places], 0.0)
+        ratio = None
         if doubt is not None:
-            noise = np.where(known, doubt.noise[places], _UNSEEN * float(doubt.prior.max()))
+            ratio = np.where(known, doubt.noise_ratio[places], 1.0)
             guess, features = side.feature_map, _same_features(model.catalogue, catalogue)
             if guess is not None and features is not None:
                 rows = np.where(known[:, None], rows, guess.guess(features.matrix))
-                noise = np.where(known, noise, guess.variance)
+                ratio = np.where(known, ratio, guess.noise_ratio)
                 known = np.ones_like(known)
-            doubt = Doubt(noise, doubt.directions, doubt.prior)
         aligned = replace(
             side, offsets=rows[:, 0], factors=rows[:, 1:], popularity=popularity, doubt=None, feature_map=None
         )
-        return cls(aligned, known, doubt)
+        return cls(aligned, known, ratio)
 
-    def information(self, drift: float) -> Floats:
-        """What it tells about each item, one over a variance, after a drift of so many times its usual doubt."""
-        if self.doubt is None:
-            return np.zeros(len(self.known))
-        variances, prior = self.variances, float(self.doubt.prior.mean())
-        usual = float(variances[self.known].mean()) if self.known.any() else 0.0
-        told: Floats = np.maximum(1.0 / (variances + drift * usual) - 1.0 / prior, 0.0)
-        return np.where(self.known, told, 0.0)
-
-    @property
-    def variances(self) -> Floats:
-        """Of each item's numbers, the mean over the directions of the doubt."""
-        assert self.doubt is not None
-        variances: Floats = self.doubt.left @ self.doubt.prior / len(self.doubt.prior)
-        return variances
+    def after_drift(self, drift: float) -> Floats:
+        """The noise ratio after items have moved by so many times what is usually left open."""
+        assert self.noise_ratio is not None
+        usual = float(self.noise_ratio[self.known].mean()) if self.known.any() else 0.0
+        return np.minimum(self.noise_ratio + drift * usual, 1.0)
 
     @property
     def offset_variances(self) -> Floats:
         """Of each item's offset; 0 where the earlier model does not say how sure it is."""
-        if self.doubt is None:
+        if self.noise_ratio is None or not self.known.any():
             return np.zeros(len(self.known))
-        variances: Floats = (self.doubt.left * self.doubt.prior) @ np.square(self.doubt.directions[:, 0])
+        share = self.known / self.known.sum()
+        if self.side.popularity is not None and self.side.popularity.any():
+            share = self.side.popularity / self.side.popularity.sum()
+        # Estimates have the share 1 - r of what the truth varies by.
+        found = share @ np.square(self.side.offsets - share @ self.side.offsets)
+        variances: Floats = self.noise_ratio * float(found / max(1.0 - share @ self.noise_ratio, 1e-6))
         return variances
-
-    @property
-    def metric(self) -> Floats:
-        """Inverse of the second moment of the earlier users' ``(1, u)``, by which directions are whitened."""
-        assert self.doubt is not None
-        metric: Floats = self.doubt.directions.T @ self.doubt.directions
-        return metric
 
 
 @dataclass(frozen=True, eq=False)

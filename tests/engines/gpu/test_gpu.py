@@ -53,7 +53,7 @@ def world() -> Any:
 
 @pytest.fixture(scope="module")
 def queries() -> list[Any]:
-    return asked(curvature="full")
+    return asked()
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +62,12 @@ def blocks(world: Any, queries: list[Any], device: torch.device) -> Any:
 
 
 def integers(blocks: Any) -> dict[str, Any]:
-    gradient, weight, moment, curvature = blocks
+    gradient, weight, moment = blocks
     arrays = {
         "features": gradient.features,
         "targets": gradient.targets,
         "omega": weight.omega,
         "rows": moment.rows,
-        "curvature": curvature.features,
     }
     return {name: array.cpu().numpy() for name, array in arrays.items()}
 
@@ -81,7 +80,6 @@ def test_a_round_is_the_cpus_but_for_a_grid_step(world: Any, queries: list[Any],
         "targets": host[0].targets,
         "omega": host[1].weights,
         "rows": host[2].features,
-        "curvature": host[3].features,
     }
     for name, there in integers(blocks).items():
         step = np.abs(there.astype(np.int64) - here[name]).max()
@@ -105,7 +103,6 @@ def test_energies_of_the_integers_are_the_cpus_and_below_the_bound(
         replace(host[0], features=there["features"], targets=there["targets"]),
         replace(host[1], weights=there["omega"]),
         replace(host[2], features=there["rows"]),
-        replace(host[3], features=there["curvature"]),
     ]
     for mine, block in zip(told, same, strict=True):
         np.testing.assert_allclose(mine, block.energies(), rtol=1e-12)

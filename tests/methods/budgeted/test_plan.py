@@ -9,11 +9,8 @@ import pytest
 from discreet.methods.budgeted.public.plan import (
     Activity,
     choose_rank,
-    choose_rounds,
-    difficulty,
-    energy_floor,
-    first_share,
     items_in_use,
+    noise_ratio,
     round_shares,
 )
 from discreet.methods.shared.public.item_weights import ItemWeights
@@ -24,9 +21,7 @@ def crowd(users: float = 6_000, per_user: float = 150) -> Activity:
 
 
 def rank(mu: float, items: float = 4_000, users: float = 6_000, per_user: float = 150) -> int:
-    activity = crowd(users, per_user)
-    hard = difficulty(activity, items, mu)
-    return choose_rank(activity, hard, mu, items, int(items))
+    return choose_rank(crowd(users, per_user), items, int(items), mu)
 
 
 def test_shares_sum_to_one_and_grow() -> None:
@@ -43,11 +38,11 @@ def test_no_growth_is_too_extreme(growth: float) -> None:
     assert min(shares) > 0
 
 
-def test_difficulty_is_the_noise_of_an_average_item() -> None:
+def test_the_noise_ratio_is_the_noise_of_an_average_item() -> None:
     """Checked against the mechanism itself: weight 1/sqrt(k) per rating, n k / m users an item, noise 1/mu."""
     users, per_user, items, mu = 5_000.0, 64.0, 400, 0.7
     weight_of_item = users * per_user / items / math.sqrt(per_user)
-    assert difficulty(crowd(users, per_user), items, mu) == pytest.approx(1 / mu / weight_of_item)
+    assert noise_ratio(crowd(users, per_user), items, mu) == pytest.approx(1 / mu / weight_of_item)
 
 
 def test_rank_grows_with_budget_and_users_and_falls_with_items() -> None:
@@ -70,25 +65,6 @@ def test_few_people_have_a_few_directions_where_one_can_be_read() -> None:
 def test_no_more_directions_than_ratings_can_place() -> None:
     assert rank(10.0, 1_000, 10**8, 8) <= 4
     assert rank(10.0, 20, 10**8, 100) <= 5
-
-
-def test_less_noise_affords_more_rounds_and_a_floor_for_light_users() -> None:
-    hards = [1.0, 0.1, 0.03, 0.01, 0.001]
-    rounds = [choose_rounds(crowd(10**6), hard, 10.0) for hard in hards]
-    assert rounds == sorted(rounds)
-    assert rounds[0] < rounds[-1] <= 16
-    few = choose_rounds(crowd(1_000), 0.001, 0.1)
-    assert few == rounds[0], "the users' moment is not readable"
-    floors = [energy_floor(crowd(10**6), hard, 10.0) for hard in hards]
-    assert floors == sorted(floors)
-    assert (floors[0], floors[-1]) == (0.0, 0.5)
-    assert energy_floor(crowd(1_000), 0.001, 0.1) == 0.0
-
-
-def test_offsets_of_few_items_that_many_people_rated_get_less_of_the_budget() -> None:
-    shares = [first_share(crowd(10**5), items, 0.1) for items in (10, 100, 1_000, 10**6)]
-    assert shares == sorted(shares)
-    assert (shares[0], shares[-1]) == (pytest.approx(0.1), 0.2)
 
 
 def test_items_that_nobody_takes_are_not_in_use() -> None:

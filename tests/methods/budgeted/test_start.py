@@ -11,8 +11,9 @@ import pytest
 
 from discreet import DPALS, Budget, BudgetedALS, Catalogue, Model, Ratings
 from discreet.errors import SettingsInvalid
-from discreet.methods.budgeted.public import train, trial
-from discreet.methods.budgeted.public.start import best_drift, prior_offsets, prior_popularity
+from discreet.methods.budgeted.public import start as starts
+from discreet.methods.budgeted.public import train
+from discreet.methods.budgeted.public.earlier import best_drift, prior_offsets, prior_popularity
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.model.doubt import Doubt
 from discreet.model.start import Start
@@ -77,13 +78,13 @@ def test_a_start_that_holds_needs_few_rounds_and_a_useless_one_is_left(
     months: list[Ratings], first: Model
 ) -> None:
     warm = BudgetedALS().fit(months[1], BUDGET, rng=0, start=first)
-    asked = [name for name in names(warm.model_)[2:] if name != "offsets again"]
+    asked = names(warm.model_)[2:]
     assert asked == ["trial of the earlier model", "round 1", "round 2"]
     assert warm.rank_ == first.item_side.rank
     side = first.item_side
     assert side.doubt is not None
     turn = np.random.default_rng(0).permutation(side.n_items)
-    mixed = replace(side, factors=side.factors[turn], doubt=replace(side.doubt, noise=side.doubt.noise[turn]))
+    mixed = replace(side, factors=side.factors[turn], doubt=Doubt(side.doubt.noise_ratio[turn]))
     cold = BudgetedALS().fit(months[1], BUDGET, rng=0)
     after = BudgetedALS().fit(months[1], BUDGET, rng=0, start=replace(first, item_side=mixed))
     assert "trial of the earlier model" in names(after.model_)
@@ -95,7 +96,7 @@ def test_a_start_that_holds_needs_few_rounds_and_a_useless_one_is_left(
 def test_rounds_that_are_set_are_taken_where_the_rule_alone_would_find_no_factors(
     months: list[Ratings], first: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(train, "_plan", lambda *facts: (0, 4))
+    monkeypatch.setattr(train, "choose_rank", lambda *facts: 0)
     warm = BudgetedALS(rounds=3).fit(months[1], BUDGET, rng=0, start=first)
     assert (warm.rank_, warm.rounds_) == (first.item_side.rank, 3)
 
@@ -114,13 +115,13 @@ def test_a_trial_tells_a_start_of_the_same_market_from_another_one_at_a_small_bu
     here = drifting_market(2, 5_000, 1_000, 150_000, drift=0.2, lift=1.5, rng=3)
     elsewhere = drifting_market(1, 5_000, 1_000, 150_000, lift=1.5, rng=4)[0]
     caught: list[float] = []
-    plain = trial.belief
+    plain = starts.belief
 
     def heard(*arguments: Any) -> float:
         caught.append(plain(*arguments))
         return caught[-1]
 
-    monkeypatch.setattr(trial, "belief", heard)
+    monkeypatch.setattr(starts, "belief", heard)
     fit = BudgetedALS().fit
     for seed in range(3):
         for before in (here[0], elsewhere):
@@ -155,11 +156,10 @@ def test_items_are_matched_by_id_and_new_ones_start_from_nothing(first: Model) -
     assert (start.side.factors[:-1] == first.item_side.factors[::-1]).all()
     assert start.known.tolist() == [True] * (len(ids) - 1) + [False]
     assert not start.side.factors[-1].any()
-    assert start.doubt is not None
-    assert start.variances[-1] == pytest.approx(start.doubt.prior.mean(), rel=1e-4)
-    assert (start.variances[:-1] < start.doubt.prior.mean()).all()
-    assert start.information(1.0)[-1] == 0.0
-    assert (start.information(0.1) >= start.information(1.0)).all()
+    assert start.noise_ratio is not None
+    assert start.noise_ratio[-1] == 1.0
+    assert (start.noise_ratio[:-1] < 1.0).all()
+    assert (start.after_drift(0.1) <= start.after_drift(1.0)).all()
 
 
 def test_what_cannot_be_a_start_is_refused_in_words(months: list[Ratings], first: Model) -> None:
@@ -185,7 +185,7 @@ def start(first: Model) -> Start:
         popularity=rng.lognormal(0.0, 1.0, count),
         doubt=None,
     )
-    return Start(side, np.ones(count, dtype=np.bool_), Doubt(np.full(count, 0.01), np.eye(1), 1.0))
+    return Start(side, np.ones(count, dtype=np.bool_), np.full(count, 0.01))
 
 
 def test_offsets_follow_an_earlier_model_that_predicts_them_and_no_other(start: Start) -> None:

@@ -20,13 +20,13 @@ from tests.privacy.worlds import (
 )
 
 Ints = npt.NDArray[np.int32]
-Maker = Callable[[np.random.Generator, bool, bool], World]
+Maker = Callable[[np.random.Generator, bool], World]
 
 
 def worlds(make: Maker, number: int, seed: int) -> list[World]:
-    """Worlds with and without curvature, with moment counts k and 1 in turn."""
+    """Worlds with moment counts k and 1 in turn."""
     rng = np.random.default_rng(seed)
-    return [make(rng, bool(index % 2), bool(index // 2 % 2)) for index in range(number)]
+    return [make(rng, bool(index % 2)) for index in range(number)]
 
 
 def check_ordinary_neighbours(number: int = 4, seed: int = 1) -> int:

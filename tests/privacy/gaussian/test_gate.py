@@ -162,7 +162,7 @@ def test_fixed_noise_is_marked() -> None:
 def test_threads_and_order_of_users_do_not_show() -> None:
     """The whole way from real-valued statistics to noisy sums, with the same noise."""
     rng = np.random.default_rng(12)
-    world = ordinary_world(rng, True, True)
+    world = ordinary_world(rng, True)
     wanted = fixed_release(world.blocks())
     for threads in (1, 2):
         with kernels.threads(threads):

@@ -43,7 +43,7 @@ def test_hand_made_users_stay_within_the_norm(residual: float, count: int) -> No
     weights = np.geomspace(0.01, 100.0, count)
     for size in (0.0, 1e-9, 1.0, 1e9, np.nan):
         for floor in FLOORS:
-            mechanism = EnergyScaledSums(weights, Units(2.0, 3.0, 5.0, floor), 2)
+            mechanism = EnergyScaledSums(weights, Units(2.0, 3.0, floor), 2)
             blocks = mechanism.blocks(
                 pattern, np.full((1, 2), size), np.full(count, residual), np.ones(1), np.full(1, float(count))
             )

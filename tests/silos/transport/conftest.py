@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from discreet.methods.budgeted.settings import BudgetedSettings
+from discreet.methods.budgeted.public.settings import BudgetedSettings
 from discreet.silos.shared.agreements import AnyAgreement
 from discreet.silos.shared.authority import make_authority
 from discreet.silos.shared.keys import PublicKeys, read_signing_key

@@ -46,7 +46,7 @@ def make_model(
         factors=factors,
         rule=_rule(kind, n_items, rank, rng),
         popularity=rng.random(n_items),
-        doubt=_doubt(n_items, rank, rng) if doubt else None,
+        doubt=_doubt(n_items, rng) if doubt else None,
     )
     return _named(side)
 
@@ -101,8 +101,6 @@ def _rule(kind: str, n_items: int, rank: int, rng: np.random.Generator) -> FoldI
     return FrankWolfeReplay(10.0 + 90.0 * rng.random(rank), 400.0, 6.0)
 
 
-def _doubt(n_items: int, rank: int, rng: np.random.Generator) -> Doubt:
-    directions = np.linalg.qr(rng.normal(size=(1 + rank, 1 + rank)))[0]
-    noise = np.where(rng.random(n_items) < 0.1, 1e3, 0.05 + rng.random(n_items))
-    prior = 0.1 + rng.random(1 + rank)
-    return Doubt(noise, directions, prior, rng.random(n_items) < 0.05)
+def _doubt(n_items: int, rng: np.random.Generator) -> Doubt:
+    ratio = np.where(rng.random(n_items) < 0.1, 0.99, 0.6 * rng.random(n_items))
+    return Doubt(ratio, rng.random(n_items) < 0.05)

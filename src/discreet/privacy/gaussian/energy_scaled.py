@@ -6,12 +6,11 @@ Scaling all of a user's contribution is a weight in a least-squares problem: it 
 spends the whole budget of the round. The proof note is ``proofs/energy_scaled.md``.
 
 A user i with items j in Omega_i, feature vector phi_i, residuals e_ij, companion number s_i and count weight k_i
-contributes to four sums (weights c_j and the scales rho are public):
+contributes to three sums (weights c_j and the scales rho are public):
 
     gradient_j  += omega_i e_ij phi_i                    counts c_j               unit 1
     weight_j    += omega_i                               counts c_j               unit rho_weight
     moment      += omega_i k_i (phi_i, s_i)(phi_i, s_i)^T   once                  unit rho_moment
-    curvature_j += omega_i phi_i phi_i^T (optional)      counts c_j               unit rho_curvature
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ import numpy.typing as npt
 from discreet import kernels
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.grid import FEATURE, MARGIN, TARGET, WEIGHT
-from discreet.privacy.gaussian.item_blocks import ItemMatrix, ItemVector, ItemWeight, UserMatrix
+from discreet.privacy.gaussian.item_blocks import ItemVector, ItemWeight, UserMatrix
 from discreet.privacy.gaussian.pattern import Pattern
 from discreet.types import Floats
 
@@ -40,15 +39,12 @@ class Units:
     ----------
     weight, moment
         For the item weights and the moment over all users.
-    curvature
-        For the per-item curvature; ``None`` leaves that block out.
     least_energy
         Users with less energy than this are scaled as if they had it: they stay below norm 1.
     """
 
     weight: float
     moment: float
-    curvature: float | None = None
     least_energy: float = 0.0
 
 
@@ -64,8 +60,6 @@ class RoundStatistics:
         items, and their noise scale.
     moment, moment_sigma
         (order + 1) square: second moments of ``(phi, companion)``, and the noise scale of its diagonal.
-    curvature
-        items x order x order, or ``None``.
     """
 
     gradient: Floats
@@ -74,7 +68,6 @@ class RoundStatistics:
     weight_sigma: Floats
     moment: Floats
     moment_sigma: float
-    curvature: Floats | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,23 +119,13 @@ class EnergyScaledSums:
         energy = norms**2 * pattern.user_squares(item_weights, residuals)
         energy += square_weights / units.weight**2
         energy += (moment_norms / units.moment) ** 2
-        if units.curvature is not None:
-            energy += norms**4 * square_weights / units.curvature**2
         omega = _weights(pattern, np.maximum(energy, units.least_energy))
         floor = float(item_weights.min())
-        blocks: list[Block] = [
+        return [
             _gradient(pattern, features, norms, residuals, omega, item_weights, floor),
             _weight(pattern, omega / units.weight, item_weights, floor),
             _moment(np.column_stack([features, companions]), omega * moment_counts / units.moment),
         ]
-        if units.curvature is not None:
-            root = np.sqrt(omega / units.curvature * floor)
-            blocks.append(
-                ItemMatrix(
-                    "curvature", FEATURE**2 * floor, pattern, item_weights, _grid(features, root * FEATURE)
-                )
-            )
-        return blocks
 
     def empty(self) -> list[Block]:
         """The blocks without users: names, shapes and noise."""
@@ -154,9 +137,6 @@ class EnergyScaledSums:
         """Noisy integer sums back in real units; needs nothing but what is public."""
         units, item_weights = self.units, self.item_weights
         floor = float(item_weights.min())
-        curvature = released.get("curvature")
-        if curvature is not None and units.curvature is not None:
-            curvature = curvature * (units.curvature / (FEATURE**2 * floor))
         return RoundStatistics(
             gradient=_divided(released["gradient"], FEATURE * TARGET * floor),
             gradient_sigma=1.0 / (mu * item_weights),
@@ -164,7 +144,6 @@ class EnergyScaledSums:
             weight_sigma=units.weight / (mu * item_weights),
             moment=released["moment"] * (units.moment / FEATURE**2),
             moment_sigma=units.moment / mu,
-            curvature=curvature,
         )
 
 

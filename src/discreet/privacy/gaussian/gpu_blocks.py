@@ -66,8 +66,6 @@ def device_blocks(mechanism: EnergyScaledSums, users: DeviceStatistics) -> list[
     energy = energy + square_weights / units.weight**2
     moment_parts = moment_norms / units.moment
     energy = energy + moment_parts * moment_parts
-    if units.curvature is not None:
-        energy = energy + norms * norms * norms * norms * square_weights / units.curvature**2
     energy = torch.clamp(energy, min=units.least_energy)
     active = (csr.counts > 0) & (energy > 0)
     omega = torch.where(active, MARGIN / torch.sqrt(torch.where(active, energy, 1.0)), 0.0)
@@ -78,17 +76,13 @@ def device_blocks(mechanism: EnergyScaledSums, users: DeviceStatistics) -> list[
     targets = _short(torch.where(usable[owners], users.residuals, 0.0) * per_user[owners])
     rows = torch.cat([features, companions[:, None]], 1)
     forms = {form.name: form for form in mechanism.empty()}
-    blocks: list[Block] = [
+    return [
         _Gradient(forms["gradient"], csr, weights, floor, _grid(features, stretch), targets),
         _Weight(forms["weight"], csr, weights, floor, _whole(omega / units.weight * (WEIGHT * floor))),
         _Moment(
             forms["moment"], _grid(rows, torch.sqrt(omega * users.moment_counts / units.moment) * FEATURE)
         ),
     ]
-    if units.curvature is not None:
-        root = torch.sqrt(omega / units.curvature * floor)
-        blocks.append(_Curvature(forms["curvature"], csr, weights, floor, _grid(features, root * FEATURE)))
-    return blocks
 
 
 def _grid(values: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
@@ -213,18 +207,3 @@ class _Moment(_OnDevice):
 
     def total(self) -> Floats:
         return _host(gpu.user_moment(self.rows))
-
-
-@dataclass(frozen=True, eq=False)
-class _Curvature(_ByItem):
-    features: torch.Tensor
-
-    def energies(self) -> Floats:
-        squares = _square_norms(self.features)
-        return _host(squares * squares * self._weight_sums())
-
-    def without(self, users: Bools) -> _Curvature:
-        return replace(self, features=_silenced(self.features, users))
-
-    def total(self) -> Floats:
-        return _host(gpu.item_moments(self.csr, self.features))

@@ -1,18 +1,24 @@
-"""The private half of budgeted ALS: what the holder of ratings contributes to one query."""
+"""The private half of budgeted ALS: what each user computes from their own ratings and the public item side."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from discreet import kernels
 from discreet.data.ratings import Ratings
-from discreet.methods.budgeted.private.user_side import user_statistics
+from discreet.methods.budgeted.public import constants as fitted
 from discreet.methods.budgeted.public.queries import ActivityQuery, RoundQuery
+from discreet.methods.budgeted.public.whitening import Frame
 from discreet.methods.query import Query
+from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.pattern import Pattern
+from discreet.types import Floats
 
-__all__ = ["BudgetedContributions"]
+__all__ = ["BudgetedContributions", "UserStatistics", "user_statistics"]
 
 
 class BudgetedContributions:
@@ -37,3 +43,45 @@ class BudgetedContributions:
         users = user_statistics(ratings, pattern, query.side, query.frame)
         spread = users.spread / query.frame.residual
         return query.mechanism.blocks(pattern, users.features, users.residuals, spread, pattern.counts)
+
+
+class UserStatistics(NamedTuple):
+    """Private, one row per user: features, residuals per rating, and the size of a user's residuals."""
+
+    features: Floats
+    residuals: Floats
+    spread: Floats
+
+
+def user_statistics(ratings: Ratings, pattern: Pattern, side: ItemSide, frame: Frame) -> UserStatistics:
+    """Features and residuals of every user, each from that user's own ratings alone.
+
+    While the factors are a random start their scale means nothing, so a user's vector is brought to a standard
+    length, and the residuals leave the factors out: what they explain is noise.
+    """
+    coefficients = side.fold_in(ratings.indptr, ratings.items, ratings.values, kind=np.float32)
+    explained = coefficients
+    if frame.start:
+        explained = np.zeros_like(coefficients)
+        explained[:, 0] = coefficients[:, 0]
+        coefficients[:, 1:] = _standard_length(coefficients[:, 1:])
+    targets = kernels.above_offsets(ratings.items, ratings.values, side.offsets, side.centre)
+    residuals = kernels.residuals(ratings.indptr, ratings.items, targets, explained, side.design())
+    # What a user's own numbers explain of their few ratings says nothing about other ratings.
+    counts = np.maximum(pattern.counts, 1.0)
+    used = frame.degrees_of_freedom(counts, side.ridge.offset_penalty, side.ridge.factor_penalty)
+    free = np.maximum(counts - used, fitted.LEAST_FREE * counts)
+    square = pattern.user_squares(values=residuals) / free
+    return UserStatistics(_features(coefficients, frame), residuals, np.sqrt(square))
+
+
+def _features(coefficients: Floats, frame: Frame) -> Floats:
+    """Of vectors that nobody needs any more: the first entry is overwritten."""
+    coefficients[:, 0] = 1.0
+    return kernels.transform_rows(coefficients, frame.whiten)
+
+
+def _standard_length(vectors: Floats) -> Floats:
+    length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
+    goal = vectors * np.sqrt(vectors.shape[1])
+    return np.where(length > 0, goal / np.where(length > 0, length, 1.0), 0.0)

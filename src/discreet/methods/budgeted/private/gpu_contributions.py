@@ -12,7 +12,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import SettingsInvalid
 from discreet.kernels import gpu
 from discreet.methods.budgeted.private.contributions import BudgetedContributions
-from discreet.methods.budgeted.private.user_side import LEAST_FREE
+from discreet.methods.budgeted.public import constants as fitted
 from discreet.methods.budgeted.public.queries import RoundQuery
 from discreet.methods.query import Query
 from discreet.model.item_side import ItemSide
@@ -52,7 +52,7 @@ class GpuBudgetedContributions:
         return device_blocks(query.mechanism, self._statistics(query))
 
     def _statistics(self, query: RoundQuery) -> DeviceStatistics:
-        """What :func:`discreet.methods.budgeted.private.user_side.user_statistics` computes, on the device."""
+        """What :func:`discreet.methods.budgeted.private.contributions.user_statistics` computes, on the device."""
         side, frame, csr = query.side, query.frame, self._csr
         if side.rank > gpu.MOST_RANK:
             raise SettingsInvalid(
@@ -72,7 +72,7 @@ class GpuBudgetedContributions:
         sums = torch.stack([gpu.user_sums(csr, part) for part in parts], 1)
         counts = np.maximum(self._counts, 1.0)
         used = frame.degrees_of_freedom(counts, side.ridge.offset_penalty, side.ridge.factor_penalty)
-        free = np.maximum(counts - used, LEAST_FREE * counts)
+        free = np.maximum(counts - used, fitted.LEAST_FREE * counts)
         spread = torch.sqrt(sums[:, 0] / self._for_everybody(free))
         takes = self._counts.astype(np.float64)
         features = gpu.transform_users(vectors, self._upload(frame.whiten))

@@ -1,92 +1,96 @@
-"""An earlier model as the start and the prior of a run. Public: sees releases and the earlier release only.
+"""Where the rounds start: random factors, or those of an earlier model that hold for today's users. Public.
 
-The earlier model costs nothing here: it was released, or its ratings are public. How far it is believed follows from
-what this run releases, with the noise known: offsets and popularity are regressed on the earlier ones, and what is left
-beside the noise is drift. The factors are put to a trial (:mod:`discreet.methods.budgeted.public.trial`).
+The earlier factors are put to a trial, a small release at the earlier item side. Where they catch people's taste,
+people's vectors vary by more than the chance of a few ratings makes any vectors vary, in directions that matter for the
+items they take. If they do not, the run goes on with a random start, and has lost the cost of the trial.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
-from scipy.optimize import nnls
 
-from discreet.methods.shared.public.item_weights import ItemWeights
-from discreet.methods.shared.public.shrinkage import signal_covariance
+from discreet.methods.budgeted.public import constants as fitted
+from discreet.methods.budgeted.public.plan import Activity
+from discreet.methods.budgeted.public.step import State, normalised
+from discreet.methods.budgeted.public.whitening import Frame, Spread, seen, spread_of
+from discreet.methods.shared.public.feature_prior import FeaturePrior
+from discreet.model.item_side import ItemSide
 from discreet.model.start import Start
-from discreet.types import Floats
+from discreet.privacy.gaussian.energy_scaled import RoundStatistics
 
-__all__ = ["DRIFTS", "best_drift", "prior_offsets", "prior_popularity"]
-
-DRIFTS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-"""Variance by which items drifted since the earlier model, in units of its own mean doubt."""
-_STEPS = 30
+__all__ = ["belief", "from_earlier", "holds", "random_start", "worth_a_trial"]
 
 
-def prior_popularity(found: ItemWeights, start: Start) -> ItemWeights:
-    """Popularity as released, drawn toward the earlier one as far as that predicts it.
+def random_start(rng: np.random.Generator, rank: int, state: State, prior: FeaturePrior | None) -> State:
+    """Random factors, alike for items with like features.
 
-    The weight of an item that the earlier model knows is ``m + e`` with m the earlier popularity times one factor. The
-    variance of e is a quadratic of m with coefficients not below zero, from what the released weights miss m by less
-    their noise: an unrelated popularity gets a variance that does not fall with m, and does nothing.
+    The strong ridge makes a user's first vector the projection of their residuals on them.
     """
-    earlier = start.side.popularity
-    if earlier is None or not (told := start.known & (earlier > 0.0)).any():
-        return found
-    weight, noise, earlier = found.estimate[told], found.variance[told], earlier[told]
-    level = max(found.total / len(found.estimate), 1e-300)
-    drift = np.full(len(weight), level**2)
-    guess = weight
-    for _ in range(_STEPS):
-        trust = 1.0 / (noise + drift)
-        guess = earlier * max(float(trust @ (weight * earlier) / (trust @ earlier**2)), 0.0)
-        shape = np.column_stack([np.full(len(guess), level**2), level * guess, guess**2])
-        parts, _ = nnls(shape * trust[:, None], ((weight - guess) ** 2 - noise) * trust)
-        drift = np.maximum(shape @ parts, 1e-6 * level**2)
-    precision = 1.0 / noise + 1.0 / drift
-    estimate, variance = found.estimate.copy(), found.variance.copy()
-    estimate[told], variance[told] = (weight / noise + guess / drift) / precision, 1.0 / precision
-    return ItemWeights(estimate, variance)
+    side, frame = state.side, state.frame
+    factors = rng.standard_normal((side.n_items, rank))
+    if prior is not None:
+        factors = prior.alike(factors, rng)
+    rule = replace(side.ridge, factor_penalty=100.0 * frame.residual**2)
+    frame = Frame(np.eye(1 + rank), frame.residual, np.zeros(rank), start=True)
+    return replace(state, side=replace(side, factors=factors, rule=rule), frame=frame)
 
 
-def prior_offsets(noisy: Floats, variance: Floats, popularity: Floats, start: Start, cold: Floats) -> Floats:
-    """Offsets as released, drawn toward a straight line in the earlier ones (and in log popularity).
+def worth_a_trial(start: Start | None, rank: int) -> bool:
+    """Whether an earlier model has factors to try; a budget that carries twice their rank finds more by itself."""
+    if start is None or start.noise_ratio is None:
+        return False
+    return start.side.rank > 0 and rank < 2 * start.side.rank
+
+
+def from_earlier(state: State, start: Start) -> State:
+    """What the first releases told, with the earlier factors and what was known about them."""
+    assert start.noise_ratio is not None
+    side, factors, share = state.side, start.side.factors, state.share
+    rule = replace(side.ridge, factor_penalty=start.side.ridge.factor_penalty)
+    return replace(
+        state,
+        side=replace(side, rule=rule, factors=factors),
+        # In the earlier coordinates people's true vectors were white.
+        frame=Frame(np.eye(1 + start.side.rank), state.frame.residual, share @ factors**2),
+        uncertainty=start.noise_ratio / max(float(share @ start.noise_ratio), 1e-300),
+        warm=True,
+    )
+
+
+def holds(state: State, start: Start, statistics: RoundStatistics, activity: Activity) -> bool:
+    """Whether to go on from the earlier factors, by the release of the trial."""
+    now, order = normalised(state.frame, statistics, state.popularity), len(state.frame.whiten)
+    # As released: drawn toward what is expected it would speak for the earlier model.
+    moment = statistics.moment[:order, :order] / now.total
+    spread = spread_of(state.frame, moment, now.mean_square, state.share)
+    return belief(state.side, start, spread, activity) > fitted.STILL_HOLDS
+
+
+def belief(side: ItemSide, start: Start, spread: Spread, activity: Activity) -> float:
+    """Share of the taste caught by the earlier model that it still catches; between 0 and about 1.
 
     Parameters
     ----------
-    noisy, variance
-        Released offsets and the variance of their noise.
-    popularity
-        Above zero.
-    cold
-        What to take for items that the earlier model does not know.
+    side
+        With the earlier factors, at which the trial was asked.
+    start
+        The earlier model.
+    spread
+        Of the users' vectors, as released.
+
+    Notes
+    -----
+    A direction catches the mean square of its factors over what people take, times the variance of people's true
+    vectors along it. The first is compared with what it was under the earlier popularity. The second is the released
+    variance less that by chance, and was 1 in the earlier model's coordinates. More than then is not credited.
     """
-    told = start.known
-    if not told.sum() > 3:
-        return cold
-    noisy, variance, earlier = noisy[told], variance[told], start.side.offsets[told]
-    design = np.column_stack([np.ones_like(noisy), np.log(popularity[told]), earlier])
-    doubt = start.offset_variances[told]
-    drift, slope, line = max(float(np.median((noisy - earlier) ** 2)), 1e-6), 1.0, noisy
-    for _ in range(_STEPS):
-        trust = 1.0 / (variance + drift + slope**2 * doubt)
-        normal = (design * trust[:, None]).T @ design + 1e-9 * np.eye(3)
-        found = np.linalg.solve(normal, (design * trust[:, None]).T @ noisy)
-        line, slope = design @ found, min(max(float(found[2]), 0.0), 1.0)
-        excess = trust**2 @ ((noisy - line) ** 2 - variance - slope**2 * doubt) / (trust**2).sum()
-        drift = max(float(excess), 1e-6)
-    own = drift + slope**2 * doubt
-    offsets = cold.copy()
-    offsets[told] = line + own / (own + variance) * (noisy - line)
-    return offsets
-
-
-def best_drift(gradient: Floats, weight: Floats, variance: Floats, doubt: Floats) -> float:
-    """How far items drifted beside what was not known of them: the likeliest of `DRIFTS`, given the noise."""
-
-    def likelihood(drift: float) -> float:
-        size = weight * np.sqrt((doubt + drift) / (1.0 + drift))
-        values, basis = np.linalg.eigh(signal_covariance(gradient, size, variance))
-        expected = np.square(size)[:, None] * values + variance[:, None]
-        return -float((np.log(expected) + np.square(gradient @ basis) / expected).sum())
-
-    return max(DRIFTS, key=likelihood)
+    power = spread.share @ side.factors**2
+    earlier = power
+    if start.side.popularity is not None and start.side.popularity.any():
+        earlier = start.side.popularity @ side.factors**2 / start.side.popularity.sum()
+    shown, chance = seen(activity, power, np.full(side.rank, side.ridge.factor_penalty))
+    true = (np.diag(spread.covariance) - spread.square * chance) / np.maximum(shown, 1e-3)
+    caught = np.clip(true, 0.0, 1.0) * power
+    return float(caught.sum() / max(float(earlier.sum()), 1e-300))

@@ -8,12 +8,12 @@ noise the estimates shrink by themselves.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from discreet import kernels
-from discreet.methods.shared.public.feature_prior import FeatureFit, FeaturePrior
+from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.types import Floats
 
 __all__ = [
@@ -48,30 +48,11 @@ def signal_covariance(vectors: Floats, weight: Floats, variance: Floats, steps: 
     return covariance
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """Best linear estimates, and what is left to know.
-
-    Parameters
-    ----------
-    vectors
-        ``weight_j z_j``, items x order.
-    left
-        Posterior variance of ``z_j``, its mean over all directions, one for each item.
-    basis
-        Directions in columns.
-    values, expected
-        Variance of ``z`` in each direction before, beside what features explain; and of each item relative to others.
-    fit
-        What features explain in the directions of ``basis``, where there are any.
-    """
+class Estimate(NamedTuple):
+    """Best linear estimates of ``weight_j z_j``, and the posterior variance of ``z_j``, its mean over directions."""
 
     vectors: Floats
     left: Floats
-    basis: Floats
-    values: Floats
-    expected: Floats
-    fit: FeatureFit | None = None
 
 
 def estimate(
@@ -106,7 +87,7 @@ def estimate(
     values, basis = np.linalg.eigh(signal_covariance(vectors, size, variance))
     values = np.maximum(values, floor * max(float(values.mean()), 0.0))
     turned = kernels.transform_rows(vectors, basis.T)
-    guess, fit = np.zeros_like(turned), None
+    guess = np.zeros_like(turned)
     if prior is not None and values.max() > 0.0:
         fit = prior.fit(turned, size, variance, values)
         guess, values = size[:, None] * fit.explained, fit.own
@@ -115,7 +96,7 @@ def estimate(
     gain = np.divide(signal, whole, out=np.zeros_like(signal), where=whole > 0.0)
     shrunk = kernels.transform_rows(guess + gain * (turned - guess), basis)
     left = ((1.0 - gain) * values).mean(axis=1)
-    return Estimate(shrunk, left * expected, basis, values, expected, fit)
+    return Estimate(shrunk, left * expected)
 
 
 def denoise(vectors: Floats, weight: Floats, variance: Floats) -> Floats:
@@ -125,7 +106,7 @@ def denoise(vectors: Floats, weight: Floats, variance: Floats) -> Floats:
 
 def regress_offsets(
     noisy: Floats, variance: Floats, popularity: Floats, prior: FeaturePrior | None = None, steps: int = 20
-) -> tuple[Floats, FeatureFit | None]:
+) -> Floats:
     """Item offsets from noisy ones: shrunk toward a straight line in log popularity, and what features add to it.
 
     What is rated often tends to be rated higher, so a rare item's best guess is not the overall mean but that
@@ -140,7 +121,7 @@ def regress_offsets(
             told = fit.explained[:, 0]
     own = spread if fit is None else float(fit.own[0])
     guess = line + told
-    return guess + own / (own + variance) * (noisy - guess), fit
+    return guess + own / (own + variance) * (noisy - guess)
 
 
 def popularity_line(noisy: Floats, variance: Floats, popularity: Floats) -> tuple[Floats, float]:

@@ -8,20 +8,18 @@ import numpy as np
 import pytest
 
 from discreet import Budget, BudgetedALS, Catalogue, Ratings
-from discreet.methods.budgeted.public.frame import Frame
-from discreet.methods.budgeted.public.knowledge import with_knowledge
-from discreet.methods.budgeted.public.offsets import OffsetFilter
-from discreet.methods.budgeted.public.round import State
+from discreet.methods.budgeted.public.items import finished
+from discreet.methods.budgeted.public.step import AveragedOffsets, State
+from discreet.methods.budgeted.public.whitening import Frame
 from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.model import Model
-from discreet.model.item_side import ItemSide
 from discreet.privacy import Noise
 
 USERS, ITEMS, KINDS, RATED = 2_500, 250, 10, 30
 LEVELS = np.linspace(-0.6, 0.6, KINDS)
 NEW = [f"new-{kind}" for kind in range(KINDS)]
-HEARD = OffsetFilter(np.zeros(ITEMS), np.ones(ITEMS), np.zeros(ITEMS))
+HEARD = AveragedOffsets(np.zeros(ITEMS), np.ones(ITEMS), np.zeros(ITEMS))
 
 
 class Made:
@@ -72,9 +70,8 @@ def test_features_lead_to_a_map_and_doubt(model: Model) -> None:
     assert side.feature_map is not None
     side.check()
     assert side.feature_map.weights.shape == (KINDS, 1 + side.rank)
-    assert (side.doubt.noise > 0.0).all()
-    assert (side.doubt.prior > 0.0).all()
-    assert side.feature_map.variance > 0.0
+    assert (side.doubt.noise_ratio > 0.0).all()
+    assert 0.0 < side.feature_map.noise_ratio <= 1.0
 
 
 def test_without_features_there_is_doubt_and_no_map() -> None:
@@ -121,8 +118,8 @@ def test_rare_items_are_in_more_doubt(made: Made, model: Model) -> None:
     doubt = model.item_side.doubt
     assert doubt is not None
     rare, popular = made.counts < np.quantile(made.counts, 0.25), made.counts > np.quantile(made.counts, 0.75)
-    assert doubt.noise[rare].mean() > 1.5 * doubt.noise[popular].mean()
-    ranks = np.argsort(np.argsort(made.counts)), np.argsort(np.argsort(doubt.noise))
+    assert doubt.noise_ratio[rare].mean() > 1.3 * doubt.noise_ratio[popular].mean()
+    ranks = np.argsort(np.argsort(made.counts)), np.argsort(np.argsort(doubt.noise_ratio))
     assert np.corrcoef(*ranks)[0, 1] < -0.8
 
 
@@ -175,19 +172,13 @@ def test_guesses_start_from_the_usual_item(model: Model, made: Made) -> None:
     )
     weights = ItemWeights.first(made.counts.astype(np.float64), np.full(ITEMS, 1e-6))
     frame = Frame(np.eye(3), 1.0, np.zeros(2))
-    state = State(bare, frame, weights, HEARD, known=np.full(ITEMS, 1e4))
-    known = with_knowledge(bare, state, FeaturePrior(features))
+    state = State(bare, frame, weights, HEARD, precision=np.full(ITEMS, 1e4))
+    known = finished(bare, state, FeaturePrior(features), None)
     assert known.feature_map is not None
     np.testing.assert_allclose(known.feature_map.base, share @ np.column_stack([offsets, bare.factors]))
     guessed = known.feature_map.guess(features.matrix)
     np.testing.assert_allclose(guessed[:, 0], offsets, atol=0.15)
     assert np.square(guessed[:, 1:] - factors).mean() < 0.1 * made.traits.var()
-
-
-def test_nothing_left_to_say_leaves_the_side_alone(model: Model) -> None:
-    bare: ItemSide = replace(model.item_side, doubt=None, feature_map=None)
-    weights = ItemWeights.first(np.ones(ITEMS), np.ones(ITEMS))
-    assert with_knowledge(bare, State(bare, Frame.first(1.0), weights, HEARD), None) is bare
 
 
 def test_items_with_a_hundred_ratings_are_not_unknown(made: Made) -> None:
@@ -202,7 +193,7 @@ def test_items_that_nobody_rated_are_in_most_doubt() -> None:
     assert doubt is not None
     assert doubt.unknown[ITEMS:].mean() > 0.2
     assert not doubt.unknown[:ITEMS].any()
-    assert np.median(doubt.left[ITEMS:] @ doubt.prior) > 0.5 * doubt.prior.sum()
+    assert np.median(doubt.noise_ratio[ITEMS:]) > 0.5
 
 
 def test_new_items_are_predicted_better_than_by_the_own_mean_and_ranked_better_than_at_random() -> None:
@@ -256,4 +247,4 @@ def test_a_guess_is_in_more_doubt_than_an_item_that_was_rated(made: Made) -> Non
     side = made.fit(2.0).item_side
     assert side.doubt is not None
     assert side.feature_map is not None
-    assert side.feature_map.variance > np.median(side.doubt.noise)
+    assert side.feature_map.noise_ratio > np.median(side.doubt.noise_ratio)

@@ -1,4 +1,4 @@
-"""What the first release says about users' levels: a model shrinks people toward where people are."""
+"""What the first release says about users' levels, and offsets averaged over all releases."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import pytest
 
 from discreet import Budget, BudgetedALS, Ratings
 from discreet.catalogue import RatingScale
-from discreet.methods.budgeted.public.activity import read_activity
+from discreet.methods.budgeted.public.plan import Activity, read_activity
+from discreet.methods.budgeted.public.step import AveragedOffsets, Rules
 from discreet.privacy.gaussian.activity import ActivitySums
 from discreet.privacy.gaussian.pattern import Pattern
 
 SCALE = RatingScale((1.0, 5.0))
+ITEMS = 4_000
+NOTHING = Rules(Activity(1.0, 1.0, 3.0, 1.0, 1.0, np.ones(1), np.ones(1)))
 
 
 def people(users: int, level: float, between: float, within: float, counts: np.ndarray, seed: int = 0):
@@ -73,3 +76,59 @@ def test_people_with_few_ratings_are_expected_where_people_are() -> None:
     model = BudgetedALS().fit(ratings, Budget(epsilon=2.0, delta=1e-6), rng=0).model_
     assert model.item_side.centre == pytest.approx(4.4, abs=0.05)
     assert model.predict({}, list(range(64))).mean() == pytest.approx(4.4, abs=0.1)
+
+
+def releases(sigmas: list[float], seed: int = 0) -> tuple[np.ndarray, list[np.ndarray]]:
+    rng = np.random.default_rng(seed)
+    true = 0.4 * rng.standard_normal(ITEMS)
+    return true, [true + sigma * rng.standard_normal(ITEMS) for sigma in sigmas]
+
+
+def filtered(sigmas: list[float], seen_: list[np.ndarray], scatter: float = 0.0) -> AveragedOffsets:
+    precision, spread = [np.full(ITEMS, sigma**-2) for sigma in sigmas], np.full(ITEMS, scatter)
+    found = AveragedOffsets(seen_[0], precision[0], spread)
+    for offsets, info in zip(seen_[1:], precision[1:], strict=True):
+        found = found.updated(offsets, info, spread)
+    return found
+
+
+def test_releases_of_the_same_offsets_average_by_their_noise() -> None:
+    sigmas = [2.0, 1.0, 0.5]
+    true, seen_ = releases(sigmas)
+    found = filtered(sigmas, seen_)
+    best = 1.0 / sum(sigma**-2 for sigma in sigmas)
+    assert np.mean((found.mean - true) ** 2) == pytest.approx(best, rel=0.08)
+    assert 1.0 / found.precision.mean() == pytest.approx(best, rel=0.08)
+
+
+def test_the_estimate_is_as_good_as_one_release_of_the_whole_budget() -> None:
+    """The best linear estimate from N(0, 0.16) seen with variance v has the error 0.16 v / (0.16 + v)."""
+    sigmas = [1.0] * 4
+    true, seen_ = releases(sigmas)
+    found = filtered(sigmas, seen_).best(np.ones(ITEMS), NOTHING)
+    assert np.mean((found - true) ** 2) == pytest.approx(0.16 * 0.25 / (0.16 + 0.25), rel=0.1)
+
+
+def test_what_has_moved_is_believed_less() -> None:
+    _, seen_ = releases([0.3, 0.3])
+    moved = seen_[1] + 1.0
+    found = filtered([0.3, 0.3], [seen_[0], moved])
+    towards_new = float(np.mean(found.mean - seen_[0])) / float(np.mean(moved - seen_[0]))
+    assert towards_new > 0.6
+    assert found.precision.mean() < 1.6 * 0.3**-2
+
+
+def test_scatter_that_the_fit_explains_by_now_counts_as_noise_of_what_came_before() -> None:
+    _, seen_ = releases([0.1, 0.1])
+    before = AveragedOffsets(seen_[0], np.full(ITEMS, 100.0), np.full(ITEMS, 0.99))
+    found = before.updated(seen_[1], np.full(ITEMS, 100.0), np.zeros(ITEMS))
+    assert found.precision.mean() == pytest.approx(100.0 + 1.0 / (0.01 + 0.99), rel=0.05)
+
+
+def test_scatter_of_single_ratings_never_averages_out() -> None:
+    sigmas = [0.01] * 8
+    true, _ = releases(sigmas)
+    rng = np.random.default_rng(5)
+    rated = true + 0.4 * rng.standard_normal(ITEMS)
+    found = filtered(sigmas, [rated + 0.01 * rng.standard_normal(ITEMS) for _ in sigmas], scatter=0.16)
+    assert np.mean((found.best(np.ones(ITEMS), NOTHING) - true) ** 2) == pytest.approx(0.08, rel=0.1)
