@@ -45,19 +45,10 @@ MUTANTS = (
     Mutant(
         "a repeated pair counts twice",
         "data/arrays.py",
-        "        order, values = _merge(order, again, values, rule)\n",
-        "        values = values[order]\n",
+        '        order = order[np.append(True, ~again) if rule == "first" else np.append(~again, True)]\n',
+        "",
         "a user counts once for an item",
         ("data/test_ratings.py", "data/test_bad_input.py"),
-    ),
-    Mutant(
-        "a play count enters as large as it is",
-        "data/arrays.py",
-        "    values = np.ones(len(values)) if cap is None else grade(values, cap)\n",
-        "",
-        "a weight is a click or a grade, however large it is",
-        ("data/test_weights.py",),
-        "billions",
     ),
     Mutant(
         "one user's time decides how all times are read",
@@ -67,7 +58,7 @@ MUTANTS = (
         "            number, whole = number.clear(len(number)), whole.clear(len(number))\n"
         "        text = values.set(number.is_not_null(), None)\n",
         "a row is read by itself",
-        ("data/test_weights.py",),
+        ("data/test_repeats.py",),
         "odd_time",
     ),
     Mutant(

@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 
 import discreet
-from discreet.catalogue import RatingScale
 from discreet.data.ratings import Ratings
 from discreet.model import Model
 from discreet.model.fold_in import Clicks, Ridge
@@ -112,30 +111,12 @@ def test_from_which_rating_up_a_row_should_come_back(
     assert "relevant: 5 and more" in run(*arguments, "--relevant", 5).stdout
 
 
-def test_weights_that_are_graded_dislike_nothing(run: Run, tmp_path: Path) -> None:
-    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
-    train.write_text("who,what,plays\n1,item-2,9\n2,item-7,1\n")
-    test.write_text("who,what,plays\n1,item-3,1\n2,item-5,9\n")
-    made = make_model("explicit")
-    side = replace(made.item_side, scale=RatingScale((0.0, 1.0)), centre=0.5)
-    model = replace(made, item_side=side, statement=STATEMENT).save(tmp_path / "model")
-    columns = ("--user", "who", "--item", "what", "--weight", "plays", "--graded", 9)
-    content = json.loads(run("evaluate", model, test, "--history", train, *columns, "--json").stdout)
-    assert (content["holder"]["with_relevant"], content["holder"]["with_disliked"]) == (2, 0)
-
-
 def test_a_test_that_is_the_history_is_told_of(
     run: Run, explicit_model: Path, files: tuple[Path, Path]
 ) -> None:
     result = run("evaluate", explicit_model, files[0], "--history", files[0], *COLUMNS, "--json")
     assert "5 of 5 test rows are in the history too" in result.stderr
     assert "too" not in result.stdout
-
-
-def test_the_table_and_another_length(run: Run, explicit_model: Path, files: tuple[Path, Path]) -> None:
-    text = run("evaluate", explicit_model, files[1], "--history", files[0], *COLUMNS, "--at", 3).stdout
-    for word in ("recall@3", "rmse", "user mean", "popularity", "model"):
-        assert word in text
 
 
 def test_errors_alone_do_not_rank_and_rankings_alone_predict_nothing(
@@ -225,15 +206,3 @@ def test_a_model_that_ranks_by_ratings_has_no_errors_and_says_why(
     assert result.stderr.count(sentence) == run(*arguments).stderr.count(sentence) == 1
     assert sentence not in run(*arguments, "--only", "rankings").stderr
     assert sentence in refused(*arguments, "--only", "errors")
-
-
-def test_implicit(run: Run, implicit_model: Path, tmp_path: Path) -> None:
-    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
-    train.write_text("user,item\n1,10\n1,30\n2,30\n")
-    test.write_text("user,item\n1,50\n2,70\n")
-    arguments = ("evaluate", implicit_model, test, "--history", train, "--user", "user", "--item", "item")
-    content = json.loads(run(*arguments, "--at", 5, "--json").stdout)
-    assert content["rmse"] is None
-    assert content["baselines"]["user_mean"] == {"rmse": None}
-    assert 0.0 <= content["recall@5"] <= 1.0
-    assert "rmse" not in run(*arguments).stdout

@@ -60,7 +60,7 @@ def test_one_row_of_ndjson_changes_no_other_user(tmp_path: Path, column: str, va
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         ratings = Ratings.from_file(path, **NAMED, rating_range=(1, 5), catalogue=CATALOGUE)
         assert seen(ratings) == EXPECTED
-    columns, folder = Columns("u", "i", "r", None, "t"), tmp_path / "blocks"
+    columns, folder = Columns("u", "i", "r", "t"), tmp_path / "blocks"
     stored = prepare(str(path), folder, columns, rating_range=(1, 5), catalogue=CATALOGUE, rules=RowRules())
     assert (stored.n_users, stored.n_ratings) == (ratings.n_users, len(ratings.items))
 

@@ -11,7 +11,6 @@ import pytest
 
 from discreet import Catalogue
 from discreet.data import StoredRatings, preparation, prepare
-from discreet.data.rows import Columns
 from discreet.data.rules import RowRules
 from discreet.errors import RatingsInvalid
 from tests.engines.tables import CATALOGUE, EXPLICIT, histories, in_memory, stored, table
@@ -270,17 +269,9 @@ def test_what_is_prepared_is_for_its_owner_alone_in_any_folder(tmp_path: Path) -
     assert {"manifest.json", "unfinished", "00000.arrow"} <= seen
 
 
-def test_blocks_that_are_opened_again_know_their_cap(tmp_path: Path) -> None:
-    pl.DataFrame({"u": [1, 2], "i": [100, 101], "n": [3, 400]}).write_csv(tmp_path / "a.csv")
-    columns, rules = Columns("u", "i", None, "n"), RowRules(graded=100.0)
-    made = prepare(
-        str(tmp_path / "a.csv"),
-        tmp_path / "blocks",
-        columns,
-        rating_range=None,
-        catalogue=CATALOGUE,
-        rules=rules,
+def test_blocks_that_are_opened_again_know_their_rules(tmp_path: Path) -> None:
+    table().write_parquet(tmp_path / "r.parquet")
+    made = stored(
+        tmp_path / "r.parquet", tmp_path / "b", rules=RowRules(out_of_range="clip", allow_dropped=0.9)
     )
-    opened = StoredRatings.open(tmp_path / "blocks", CATALOGUE)
-    assert opened.rules == made.rules == rules
-    assert any("log(1 + 100)" in line for line in opened.rules.domain(explicit=True, listed=True))
+    assert StoredRatings.open(tmp_path / "b", CATALOGUE).rules == made.rules

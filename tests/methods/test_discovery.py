@@ -16,9 +16,7 @@ from discreet.privacy.gaussian.discovery import MOST_ITEMS, _voted
 from discreet.privacy.gaussian.item_blocks import ItemWeight
 
 
-def votes(
-    frame: pl.DataFrame, folder: Path, monkeypatch: pytest.MonkeyPatch, weight: str | None = None
-) -> dict[str, float]:
+def votes(frame: pl.DataFrame, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """The exact sum of votes of every item in the release, before noise; from a file, as ids are numbers if all are."""
     seen: list[np.ndarray] = []
     total = ItemWeight.total
@@ -32,7 +30,7 @@ def votes(
         return _voted(pattern)
 
     frame.write_csv(folder / "ratings.csv")
-    ratings = Ratings.from_csv(folder / "ratings.csv", user="u", item="i", weight=weight)
+    ratings = Ratings.from_csv(folder / "ratings.csv", user="u", item="i")
     assert ratings.provisional_ids is not None
     with monkeypatch.context() as patch:
         patch.setattr(ItemWeight, "total", watched)
@@ -54,19 +52,6 @@ def test_one_users_ids_do_not_change_what_others_vote_for(
     for item, vote in before.items():
         assert (after[item] > vote) if item in extra else (after[item] == vote), item
     assert set(after) - set(before) <= set(extra)
-
-
-def test_rows_without_a_weight_give_an_item_no_chance(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Items that are only in rows of weight 0 have no vote, so they must have no noise either."""
-    rows = [(user, "shared", 1.0) for user in range(400)]
-    own = [(999, "shared", 1.0), *((999, f"own-{number}", 0.0) for number in range(3_000))]
-    schema = ["u", "i", "plays"]
-    frames = [pl.DataFrame(table, schema=schema, orient="row") for table in (rows, rows + own)]
-    without, with_one = (votes(frame, tmp_path, monkeypatch, weight="plays") for frame in frames)
-    assert set(with_one) == set(without) == {"shared"}
-    assert with_one["shared"] == pytest.approx(without["shared"] + 1.0)
 
 
 def test_an_id_that_was_not_chosen_does_not_show_in_the_others(tmp_path: Path) -> None:

@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import discreet
 from discreet.evaluation import evaluate_ranking, evaluate_ratings
-from discreet.model import Model
 from discreet.reports.quality import quality_of
 from discreet.reports.report import knowledge_of, neighbours_of, table_facts
-from discreet.types import Floats
-from tests.model.models import make_model
 from tests.reports.conftest import Case
 
 
@@ -80,25 +76,10 @@ def test_neighbours_are_those_of_similar(cases: dict[str, Case], goal: str) -> N
 
 def test_a_table_says_of_what_it_speaks_and_its_noise(cases: dict[str, Case]) -> None:
     model = cases["table"].model
-    found = table_facts(model)
+    found, side = table_facts(model), model.weights
     assert found is not None
     assert found.items + found.others == len(model.catalogue) == 120
-    assert found.items == len({one for pair in zip(*np.nonzero(_dense(model)), strict=True) for one in pair})
-    pairs = model.statement.releases[-1]
-    assert found.noise == pytest.approx(np.sqrt(0.5) / pairs.mu, rel=1e-6)
+    rows = np.repeat(np.arange(120), np.diff(side.starts))
+    assert found.items == len({*rows.tolist(), *side.others.tolist()})
+    assert found.noise == pytest.approx(np.sqrt(0.5) / model.statement.releases[-1].mu, rel=1e-6)
     assert table_facts(cases["rate"].model) is None
-
-
-def _dense(model: Model) -> Floats:
-    side = model.weights
-    starts, others, weights = side.starts, side.others, side.weights
-    dense = np.zeros((len(starts) - 1, len(starts) - 1))
-    dense[np.repeat(np.arange(len(starts) - 1), np.diff(starts)), others] = weights
-    return dense
-
-
-def test_a_model_without_factors_or_doubt_has_a_report_too() -> None:
-    model = make_model("explicit", rank=0)
-    assert neighbours_of(model) == {}
-    assert knowledge_of(model) is None
-    assert isinstance(model, discreet.Model)

@@ -11,7 +11,6 @@ from discreet.cli.output import Output, check_file, counts, print_json, printer,
 from discreet.cli.request import argument, option, takes
 from discreet.cli.rows import WholeRows
 from discreet.cli.where import Place, Reader
-from discreet.data.rules import GRADES
 from discreet.errors import SettingsInvalid
 from discreet.evaluation.protocol import Only, evaluate, no_errors
 from discreet.model import Model
@@ -59,16 +58,13 @@ def command(request: _Asked) -> None:
         raise SettingsInvalid(f"--only errors: {no_errors(scale.explicit)}; leave it out")
     if out is not None:
         check_file(out, ".parquet", ".csv", name="--per-user")
-    relevant = request.relevant
-    if relevant is None and scale.range == GRADES and request.graded is not None:
-        relevant = GRADES[0]  # somebody who played it little does not dislike it
     reading = request.reading_for(model)
     with ExitStack() as held, progress_bar() as report:
         place = Place(request, [request.history, request.test], held)
         past = place.read(request.history, "history", model, reading)
         held_out = place.read(request.test, "test", model, reading, past)
         found = evaluate(
-            model, held_out, history=past, k=request.at, relevant=relevant, only=only, progress=report
+            model, held_out, history=past, k=request.at, relevant=request.relevant, only=only, progress=report
         )
     if out is not None:
         write = found.per_user.write_csv if out.suffix.lower() == ".csv" else found.per_user.write_parquet

@@ -53,7 +53,7 @@ def command(request: _Asked) -> None:
             f"quality needs both --ratings (what people did before) and --test; {missing} is missing"
         )
     if files:
-        if request.rating is None and model.item_side.scale.explicit and request.weight is None:
+        if request.rating is None and model.item_side.scale.explicit:
             request = request.model_copy(update={"rating": "rating"})
         reading = request.reading_for(model)
         past, held_out = (Ratings.from_file(file, **reading) for file in files)

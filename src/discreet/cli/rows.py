@@ -10,7 +10,7 @@ import click
 from discreet.catalogue import Catalogue
 from discreet.cli.request import Request, option
 from discreet.data.ratings import FileReading
-from discreet.data.rules import GRADES, Duplicates, Missing, OutOfRange, UnknownItems
+from discreet.data.rules import Duplicates, Missing, OutOfRange, UnknownItems
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.model import Model
 
@@ -58,16 +58,8 @@ class TextFile(Request):
 
 
 class Files(TextFile):
-    """How files of ratings are written: weights, times, separator and encoding."""
+    """How files of ratings are written: times, separator and encoding."""
 
-    weight: str | None = option(
-        "Column of weights or play counts, in place of --rating: more than 0 in all is a click."
-    )
-    graded: float | None = option(
-        "With --weight: a rating between 0 and 1, log(1 + weight) / log(1 + CAP), at most 1. CAP is public.",
-        gt=0.0,
-        metavar="CAP",
-    )
     time: str | None = option("Column of times: they say which of repeated rows is the last or the first.")
 
 
@@ -78,9 +70,8 @@ class BadRows(Request):
     out_of_range: OutOfRange = option(_OUTSIDE + _REFUSES, "drop")
     unknown_items: UnknownItems = option(_UNKNOWN + _REFUSES, "drop")
     allow_dropped: float = option(_ALLOWED, 0.2, ge=0.0, le=1.0, metavar="SHARE")
-    duplicates: Duplicates | None = option(
-        "Rows that repeat a user and an item: which of them counts.  [default: last; with --weight: sum]",
-        name="--repeats",
+    duplicates: Duplicates = option(
+        "Rows that repeat a user and an item: which of them counts.", "last", name="--repeats"
     )
 
 
@@ -105,22 +96,13 @@ class WholeRows(Rows):
     def reading_for(self, model: Model) -> dict[str, Any]:
         """The parameters for a model that is there: its catalogue and its rating range say how to read."""
         rating_range = model.item_side.scale.range
-        if self.graded is not None and rating_range != GRADES:
-            raise RatingsInvalid("the model was not trained on graded weights; leave out --graded")
-        graded = self.weight is not None and rating_range == GRADES
-        if graded and self.graded is None:
-            raise RatingsInvalid("the model was trained on graded weights; say how with --graded CAP")
-        if (self.rating is not None or graded) != (rating_range is not None):
+        if (self.rating is None) != (rating_range is None):
             raise RatingsInvalid(
                 "the model was trained on what people chose, without ratings; leave out --rating"
                 if rating_range is None
                 else "the model was trained on ratings; name their column with --rating"
             )
-        return {
-            **self.reading(),
-            "rating_range": None if graded else rating_range,
-            "catalogue": model.catalogue,
-        }
+        return {**self.reading(), "rating_range": rating_range, "catalogue": model.catalogue}
 
 
 class Features(Request):

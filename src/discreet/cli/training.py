@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from discreet.cli.charged import Charged
 from discreet.cli.output import Output
 from discreet.cli.request import argument, option
 from discreet.cli.rows import Items, Rows
-from discreet.cli.settings import Chosen, method_for, read_goal, read_settings
+from discreet.cli.settings import Charged, Chosen, method_for, read_goal, read_settings
 from discreet.cli.where import Engine
 from discreet.data.ratings import FileReading
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
@@ -115,8 +114,6 @@ class Training(Output, Chosen, Items, Engine, Charged, Rows):
             raise RatingsInvalid(
                 "--implicit means that there are no ratings; leave out --rating and --rating-range"
             )
-        if self.implicit and self.graded is not None:
-            raise RatingsInvalid("--graded makes ratings of weights, and --implicit says that there are none")
         if self.rating is None and self.rating_range:
             raise RatingsInvalid("--rating-range without --rating: name the column of the ratings as well")
         if self.rating is not None and not self.rating_range:
@@ -147,7 +144,7 @@ class Training(Output, Chosen, Items, Engine, Charged, Rows):
             self.goal,
             name,
             method.settings_type,
-            rated=self.rating is not None or self.graded is not None,
+            rated=self.rating is not None,
             makes_lists=issubclass(method, PrivateMethod) and method.public_half.makes_lists,
         )
 

@@ -165,17 +165,14 @@ def on_disk(source: str, folder: Path, reading: Any, **more: Any) -> StoredRatin
     """The ratings of a table, grouped by user in a folder; ``reading`` as for `Ratings.from_file`."""
     catalogue = reading["catalogue"]
     assert isinstance(catalogue, Catalogue)
-    rules = ("missing", "out_of_range", "unknown_items", "duplicates", "graded", "allow_dropped")
+    rules = ("missing", "out_of_range", "unknown_items", "duplicates", "allow_dropped")
     return prepare(
         source,
         folder,
-        Columns(reading["user"], reading["item"], *map(reading.get, ("rating", "weight", "time"))),
+        Columns(reading["user"], reading["item"], *map(reading.get, ("rating", "time"))),
         rating_range=reading.get("rating_range"),
         catalogue=catalogue,
-        rules=RowRules.of(
-            **{rule: reading[rule] for rule in rules if rule in reading},
-            weighted=reading.get("weight") is not None,
-        ),
+        rules=RowRules(**{rule: reading[rule] for rule in rules if rule in reading}),
         text=TextFormat(*map(reading.get, ("separator", "encoding"))),
         **more,
     )
@@ -189,22 +186,14 @@ class Reader(Request):
         "auto",
     )
     blocks: str | None = option(
-        "With --engine disk: keep the grouped ratings in DIR, not in TMPDIR until the end.",
-        metavar="DIR",
+        "With --engine disk: keep the grouped ratings in DIR, not in TMPDIR until the end.", metavar="DIR"
     )
 
 
 class Place:
-    """Where tables of ratings are held while a command looks at them.
+    """Where all tables of a command are held while it looks at them: in memory, or on disk.
 
-    Parameters
-    ----------
-    request
-        What the command was asked; in memory or on disk as it fits where that does not say.
-    sources
-        All tables of the command: all of them are held in memory, or all of them on disk.
-    held
-        Removes what was written for this command alone, at its end.
+    ``held`` removes what was written for this command alone, at its end.
     """
 
     def __init__(self, request: Reader, sources: list[str], held: ExitStack) -> None:

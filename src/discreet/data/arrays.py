@@ -2,9 +2,7 @@
 
 **Privacy.** Rows of a pair belong to one user. Which of them is the last is decided by those rows alone: a time is read
 row by row (a number if it is one, else a text), never by what the rest of the column looks like, so nobody's odd
-time changes the order of another user's rows. A weight (a play count) becomes a click, or a grade
-``log(1 + min(w, cap)) / log(1 + cap)``: however large it is, what is left of it lies between 0 and 1. Every method
-bounds the user afterwards, as it does for ratings. See ``proofs/reading.md``.
+time changes the order of another user's rows. See ``proofs/reading.md``.
 """
 
 from __future__ import annotations
@@ -16,9 +14,9 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.data.rules import Duplicates
-from discreet.types import Bools, Floats
+from discreet.types import Floats
 
-__all__ = ["TIMES", "Arrays", "arrange", "grade", "read_times", "weigh"]
+__all__ = ["TIMES", "Arrays", "arrange", "read_times"]
 
 TIMES = ("time", "time exactly", "time text")
 """Columns that sort by time."""
@@ -48,15 +46,16 @@ def arrange(
     Also the positions in the input of those whose pair had come before.
     """
     keys = users * np.int64(n_items) + items
-    order, repeats = np.arange(len(keys)), np.empty(0, dtype=np.int64)
+    order: Integers | slice = slice(None)
+    repeats = np.empty(0, dtype=np.int64)
     if not (keys[1:] > keys[:-1]).all():
         order = _in_order(keys, times)
         again = keys[order[1:]] == keys[order[:-1]]
         repeats = order[1:][again]
-        order, values = _merge(order, again, values, rule)
+        order = order[np.append(True, ~again) if rule == "first" else np.append(~again, True)]
     indptr = np.zeros(n_users + 1, dtype=np.int64)
     np.cumsum(np.bincount(users[order], minlength=n_users), out=indptr[1:])
-    return Arrays(indptr, items[order].astype(np.int32), values.astype(np.float64)), repeats
+    return Arrays(indptr, items[order].astype(np.int32), values[order].astype(np.float64)), repeats
 
 
 def read_times(values: pl.Series) -> pl.DataFrame:
@@ -93,47 +92,3 @@ def _in_order(keys: Integers, times: pl.DataFrame | None) -> Integers:
     table = times.with_columns(pl.Series("key", keys)).with_row_index("row")
     by = ["key", *TIMES, "row"]
     return table.sort(by, nulls_last=False)["row"].to_numpy().astype(np.int64)
-
-
-def _merge(order: Integers, again: Bools, values: Floats, rule: Duplicates) -> tuple[Integers, Floats]:
-    """One entry for each pair: its position in the input, and its value.
-
-    ``order`` has positions, those of a pair one after another; ``again`` for each but the first, whether its pair is
-    the one before.
-    """
-    first, last = np.append(True, ~again), np.append(~again, True)
-    if rule in ("first", "last", "error"):
-        kept = order[first if rule == "first" else last]
-        return kept, values[kept]
-    sorted_values = values[order]
-    pair = np.cumsum(first) - 1
-    # One after another: the same bits wherever it is computed.
-    total: Floats = np.bincount(pair, weights=sorted_values).astype(np.float64)
-    if rule == "sum":
-        return order[last], total
-    start = np.flatnonzero(first)
-    lowest, highest = np.minimum.reduceat(sorted_values, start), np.maximum.reduceat(sorted_values, start)
-    # Rounding must not carry a mean out of what it is a mean of, which lies inside the range.
-    return order[last], np.clip(total / np.bincount(pair), lowest, highest)
-
-
-def grade(weights: npt.ArrayLike, cap: float) -> Floats:
-    """Grades of weights above 0: 1 from the public cap on, and each doubling counts about as much as the one before.
-
-    Examples
-    --------
-    >>> grade([1.0, 3.0, 15.0, 1e9], cap=15.0).tolist()
-    [0.25, 0.5, 1.0, 1.0]
-    """
-    held = np.minimum(np.asarray(weights, dtype=np.float64), cap)
-    grades: Floats = np.minimum(np.log1p(held) / np.log1p(cap), 1.0)
-    return grades
-
-
-def weigh(arrays: Arrays, cap: float | None) -> tuple[Arrays, int]:
-    """Weights as clicks, or as grades where there is a cap; and how many pairs had none above 0 and are left out."""
-    kept = arrays.values > 0.0
-    indptr = np.concatenate([[0], np.cumsum(kept)])[arrays.indptr]
-    values = arrays.values[kept]
-    values = np.ones(len(values)) if cap is None else grade(values, cap)
-    return Arrays(indptr, arrays.items[kept], values), int(len(kept) - len(values))

@@ -77,7 +77,8 @@ def encode_entries(
             f"none of the {len(kept)} entries can be used; check the values and the rating range"
         )
     check_dropped(len(kept), left_out, rules)
-    users, items, values = users[kept], items[kept], values[kept]
+    if not kept.all():
+        users, items, values = users[kept], items[kept], values[kept]
     seen = None
     if catalogue is None:
         seen, items = np.unique(items, return_inverse=True)

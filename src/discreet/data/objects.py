@@ -29,7 +29,7 @@ _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 def read_objects(values: list[Any], what: What) -> pl.Series:
-    """A column of ids, of numbers (ratings, weights) or of times.
+    """A column of ids, of numbers (ratings) or of times.
 
     Raises
     ------

@@ -40,7 +40,6 @@ from discreet.data.rows import (
     check_used,
     group,
     read_rows,
-    refuse_weightless,
 )
 from discreet.data.rules import LeftOut, RowRules, check_dropped
 from discreet.data.stored import MANIFEST, BlockEntry, Manifest, StoredRatings, StoredReading, deal
@@ -253,14 +252,10 @@ def _group(
     for number in range(spool.blocks):
         report("grouping", number, spool.blocks)
         users = spool.take(number)
-        left_out = left_out._replace(
-            merged=left_out.merged + users.merged, weightless=left_out.weightless + users.weightless
-        )
+        left_out = left_out._replace(merged=left_out.merged + users.merged)
         if len(users.user_ids):
             blocks.append(_write(place, number, users, rated=reading.rating_range is not None))
     report("grouping", spool.blocks, spool.blocks)
-    if reading.columns.weight is not None and not any(entry.ratings for entry in blocks):
-        refuse_weightless()
     manifest = Manifest(reading=reading, source=told, dealt=spool.blocks, left_out=left_out, blocks=blocks)
     content = manifest.model_dump_json(indent=1).encode()
     replace_file(place / MANIFEST, lambda file: file.write(content), private=True)

@@ -43,10 +43,8 @@ class Reading(TypedDict):
     missing: NotRequired[Missing]
     out_of_range: NotRequired[OutOfRange]
     unknown_items: NotRequired[UnknownItems]
-    duplicates: NotRequired[Duplicates | None]
+    duplicates: NotRequired[Duplicates]
     allow_dropped: NotRequired[float]
-    weight: NotRequired[str | None]
-    graded: NotRequired[float | None]
     time: NotRequired[str | None]
 
 
@@ -114,10 +112,6 @@ class Ratings:
             row refuses the whole table. `left_out` says how many there were.
         allow_dropped
             A table of which a larger share of the rows (0.2 if left out) would be left out is refused.
-        weight, graded
-            Column of weights or play counts, in place of a rating column: a pair of user and item whose weights (their
-            sum, unless `duplicates` says otherwise) are above 0 is a click. With ``graded``, a public cap, it is a
-            rating between 0 and 1 (:func:`discreet.data.arrays.grade`).
         time
             Column of times, which says which of repeated rows is the last or the first; without it their order does.
 
@@ -136,7 +130,7 @@ class Ratings:
             )
         columns, listed = _columns(reading), _catalogue(reading.get("catalogue"))
         given: dict[str, Any] = {name: reading[name] for name in _RULES if name in reading}  # type: ignore[literal-required]
-        rules = RowRules.of(weighted=columns.weight is not None, **given)
+        rules = RowRules(**given)
         table = readers.read_frame(frame, columns)
         return cls._of(encode(table, columns, reading.get("rating_range"), listed, rules), listed, rules)
 
@@ -333,7 +327,7 @@ class Ratings:
         return self.provisional_ids
 
 
-_RULES = ("missing", "out_of_range", "unknown_items", "duplicates", "graded", "allow_dropped")
+_RULES = ("missing", "out_of_range", "unknown_items", "duplicates", "allow_dropped")
 
 
 def _catalogue(source: CatalogueSource) -> Catalogue | None:
@@ -345,6 +339,4 @@ def _catalogue(source: CatalogueSource) -> Catalogue | None:
 
 
 def _columns(reading: Reading) -> Columns:
-    return Columns(
-        reading["user"], reading["item"], reading.get("rating"), reading.get("weight"), reading.get("time")
-    )
+    return Columns(reading["user"], reading["item"], reading.get("rating"), reading.get("time"))

@@ -17,8 +17,8 @@ import polars as pl
 from discreet.catalogue import Catalogue, IdArray, Ids, as_ids, positions
 from discreet.catalogue.names import no_column
 from discreet.catalogue.scale import why_no_range
-from discreet.data.arrays import TIMES, Arrays, arrange, read_times, weigh
-from discreet.data.rules import GRADES, LeftOut, RowRules, check_dropped
+from discreet.data.arrays import TIMES, Arrays, arrange, read_times
+from discreet.data.rules import LeftOut, RowRules, check_dropped
 from discreet.errors import RatingsInvalid
 from discreet.types import Bools, Floats
 
@@ -38,7 +38,6 @@ __all__ = [
     "group",
     "read_rows",
     "read_values",
-    "refuse_weightless",
 ]
 
 Integers = npt.NDArray[np.int64]
@@ -46,15 +45,11 @@ Range = tuple[float, float]
 
 
 class Columns(NamedTuple):
-    """Which column holds what; no rating column means implicit feedback.
-
-    Weights (play counts) stand in place of ratings; times say which of repeated rows is the last.
-    """
+    """Which column holds what; no rating column: implicit feedback. Times say which of repeated rows is the last."""
 
     user: str
     item: str
     rating: str | None = None
-    weight: str | None = None
     time: str | None = None
 
     def names(self) -> list[str]:
@@ -95,24 +90,13 @@ def check_range(rating_range: Range | None, rated: bool) -> Range | None:
 
 
 def check_reading(columns: Columns, rating_range: Range | None, rules: RowRules) -> Range | None:
-    """The range of the values that come out: that of ratings, that of graded weights, or none for clicks."""
-    if columns.time is not None and rules.duplicates not in ("last", "first"):
+    """The range of ratings, or none for clicks."""
+    if columns.time is not None and rules.duplicates == "error":
         raise RatingsInvalid(
             "a column of times says which of repeated rows is the last or the first; leave it out, or choose one of "
             "these with duplicates='last' or 'first' (--repeats)"
         )
-    if columns.weight is None:
-        if rules.graded is not None or rules.duplicates == "sum":
-            told = "graded" if rules.graded is not None else "a sum of repeated rows"
-            raise RatingsInvalid(
-                f"{told} is for weights such as play counts; name their column (weight, --weight)"
-            )
-        return check_range(rating_range, columns.rating is not None)
-    if columns.rating is not None or rating_range is not None:
-        raise RatingsInvalid(
-            "weights stand in place of ratings; leave out the weights, or the rating column and its range"
-        )
-    return None if rules.graded is None else GRADES
+    return check_range(rating_range, columns.rating is not None)
 
 
 class Encoded(NamedTuple):
@@ -144,20 +128,17 @@ def encode(
     listed = catalogue.ids if catalogue is not None else read.seen_items
     assert listed is not None
     grouped = group(read.table, listed, columns, rules)
-    if grouped.weightless and not len(grouped.arrays.items):
-        refuse_weightless()
-    left_out = read.left_out._replace(merged=grouped.merged, weightless=grouped.weightless)
+    left_out = read.left_out._replace(merged=grouped.merged)
     user_ids = grouped.user_ids.to_numpy(writable=True)
     return Encoded(grouped.arrays, user_ids, read.seen_items, rating_range, left_out)
 
 
 class Grouped(NamedTuple):
-    """Users in the order of their ids, their ratings, and how many rows went into others, or had no weight."""
+    """Users in the order of their ids, their ratings, and how many rows went into others."""
 
     arrays: Arrays
     user_ids: pl.Series
     merged: int
-    weightless: int
 
 
 def group(rows: pl.DataFrame, listed: IdArray, columns: Columns, rules: RowRules) -> Grouped:
@@ -179,8 +160,7 @@ def group(rows: pl.DataFrame, listed: IdArray, columns: Columns, rules: RowRules
             f"row {first['row'] + 1}: user {first['user']!r} has rated item {item!r} in an "
             "earlier row; keep one of them, or let the last one win with duplicates='last'"
         )
-    arrays, weightless = (arrays, 0) if columns.weight is None else weigh(arrays, rules.graded)
-    return Grouped(arrays, user_ids, len(repeats), weightless)
+    return Grouped(arrays, user_ids, len(repeats))
 
 
 class Rows(NamedTuple):
@@ -211,13 +191,11 @@ def read_rows(
     items, nothing = ids(frame[columns.item], columns.item, "item", before)
     missing, values = nobody | nothing, np.ones(frame.height)
     outside = clipped = np.zeros(frame.height, dtype=bool)
-    valued = columns.weight if columns.rating is None else columns.rating
-    if valued is not None:
-        values, unrated = read_values(frame[valued], valued)
-        if strict and unrated.any():
-            _refuse_value(frame[valued], unrated, before, "weight" if columns.rating is None else "rating")
-        missing |= unrated
     if columns.rating is not None and rating_range is not None:
+        values, unrated = read_values(frame[columns.rating], columns.rating)
+        if strict and unrated.any():
+            _refuse_value(frame[columns.rating], unrated, before)
+        missing |= unrated
         values, outside, clipped = bring_inside(values, missing, rating_range, rules, before)
     used = ~(missing | outside)
     if catalogue is not None:
@@ -231,7 +209,7 @@ def read_rows(
     met = (missing, outside, unknown, clipped & ~unknown)
     left_out = LeftOut(*(int(rows.sum()) for rows in met))
     read = {"user": users, "place": np.where(used & ~unknown, index, -1).astype(np.int32)}
-    if valued is not None:
+    if columns.rating is not None:
         read["value"] = values
     if columns.time is not None:
         read |= read_times(frame[columns.time]).to_dict()
@@ -302,15 +280,15 @@ def read_values(values: pl.Series, column: str) -> tuple[Floats, Bools]:
     return numbers, ~np.isfinite(numbers)
 
 
-def _refuse_value(values: pl.Series, missing: Bools, before: int, what: str) -> NoReturn:
+def _refuse_value(values: pl.Series, missing: Bools, before: int) -> NoReturn:
     row = _first(missing)
     value, column = values[row - 1], values.name
     if value is None:
-        found = f"the {what} is missing in column {column!r}"
+        found = f"the rating is missing in column {column!r}"
     elif isinstance(value, str):
-        found = f"the {what} {value!r} in column {column!r} is not a number"
+        found = f"the rating {value!r} in column {column!r} is not a number"
     else:
-        found = f"the {what} in column {column!r} is {value}"
+        found = f"the rating in column {column!r} is {value}"
     raise RatingsInvalid(
         f"row {before + row}: {found}; correct or remove it, or leave such rows out with missing='drop'"
     )
@@ -349,8 +327,3 @@ def check_used(rows: int, left_out: LeftOut, first_item: object) -> None:
         f"the ratings of {left_out.out_of_range} are outside the range, {left_out.unknown_items} name items that the "
         "catalogue lacks; check the columns, the range and the catalogue"
     )
-
-
-def refuse_weightless() -> NoReturn:
-    """Refuse a table in which no pair has a weight above 0."""
-    raise RatingsInvalid("no user has an item with a weight above 0; check the column of weights")

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from discreet.errors import RatingsInvalid
 
 __all__ = [
-    "GRADES",
     "NOTHING",
     "ROW_BY_ROW",
     "Duplicates",
@@ -27,7 +26,7 @@ __all__ = [
     "dropped_words",
 ]
 
-Duplicates: TypeAlias = Literal["last", "first", "mean", "sum", "error"]
+Duplicates: TypeAlias = Literal["last", "first", "error"]
 Missing: TypeAlias = Literal["drop", "error"]
 OutOfRange: TypeAlias = Literal["drop", "clip", "error"]
 UnknownItems: TypeAlias = Literal["drop", "error"]
@@ -56,9 +55,7 @@ class RowRules:
         Items that the catalogue does not list: ``"drop"`` their rows, or ``"error"``.
     duplicates
         Of rows that repeat a pair of user and item the ``"last"`` counts, or the ``"first"`` (as they come, or by their
-        times), or the ``"mean"`` or the ``"sum"`` of all, or ``"error"``. A sum is for weights: one of ratings is none.
-    graded
-        For weights: the public cap from which on they count as 1 (`discreet.data.arrays.grade`); ``None``: as clicks.
+        times), or ``"error"``.
     allow_dropped
         A table of which a larger share of the rows would be left out is refused: its columns, catalogue or range are
         likely those of other ratings. 1 allows everything.
@@ -68,14 +65,7 @@ class RowRules:
     out_of_range: OutOfRange = "drop"
     unknown_items: UnknownItems = "drop"
     duplicates: Duplicates = "last"
-    graded: float | None = None
     allow_dropped: float = 0.2
-
-    @classmethod
-    def of(cls, *, weighted: bool, duplicates: Duplicates | None = None, **rules: Any) -> RowRules:
-        """Rules where nothing need be said of repeats: the last one counts, or the sum of weights."""
-        usual: Duplicates = "sum" if weighted else "last"
-        return cls(duplicates=duplicates or usual, **rules)
 
     def __post_init__(self) -> None:
         for name, kind in _CHOICES.items():
@@ -85,10 +75,6 @@ class RowRules:
         if not 0.0 <= self.allow_dropped <= 1.0:
             raise RatingsInvalid(
                 f"allow_dropped is {self.allow_dropped}; it is a share of the rows, from 0 to 1"
-            )
-        if self.graded is not None and not 0.0 < self.graded < math.inf:
-            raise RatingsInvalid(
-                f"graded is {self.graded}; it is the weight from which on all count the same: above 0"
             )
 
     def domain(self, *, explicit: bool, listed: bool) -> tuple[str, ...]:
@@ -108,8 +94,6 @@ class RowRules:
             cases.append(("items outside the catalogue", self.unknown_items))
         cases.append(("rows that repeat a user and an item", self.duplicates))
         mended = [f"{what} {_DONE[rule]}" for what, rule in cases if rule != "error"]
-        if self.graded is not None:
-            mended.append(f"weights count as log(1 + weight) / log(1 + {self.graded:g}), at most 1")
         refused = [what for what, rule in cases if rule == "error"]
         if self.allow_dropped < 1.0:
             refused.append(
@@ -133,11 +117,7 @@ _DONE = {
     "clip": "count as its nearer end",
     "last": "count by the last",
     "first": "count by the first",
-    "mean": "count by their mean",
-    "sum": "count by their sum",
 }
-GRADES = (0.0, 1.0)
-"""The rating range of graded weights."""
 
 ROW_BY_ROW = RowRules()
 """What holds if nothing else is said."""
@@ -152,8 +132,6 @@ class LeftOut(NamedTuple):
     clipped: int = 0
     merged: int = 0
     """Rows that repeat a pair of user and item, and went into another row of it."""
-    weightless: int = 0
-    """Pairs whose weights come to no more than 0."""
 
     @property
     def dropped(self) -> int:
@@ -162,8 +140,8 @@ class LeftOut(NamedTuple):
 
     @property
     def gone(self) -> int:
-        """Rows that are no ratings of their own: left out, merged into others, or without weight."""
-        return self.dropped + self.merged + self.weightless
+        """Rows that are no ratings of their own: left out, or merged into others."""
+        return self.dropped + self.merged
 
 
 NOTHING = LeftOut()

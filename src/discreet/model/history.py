@@ -158,8 +158,13 @@ def read_history(
     ids, values = [*ids, *disliked], [*values, *[lowest] * len(disliked)]
     numbers = _read_values(ids, values, scale)
     index, ignored = locate(ids, catalogue, "the history", unknown_items)
-    _refuse_duplicates(ids, index)
-    known = index >= 0
+    known, seen = index >= 0, set[int]()
+    for one, place in zip(ids, index.tolist(), strict=True):
+        if place in seen:  # however it is written: 7 and "7"
+            raise HistoryInvalid(
+                f"the history names {name_some([one])} more than once; keep one entry for each item"
+            )
+        seen |= {place} if place >= 0 else set()
     order = np.argsort(index[known], kind="stable")
     return ReadHistory(index[known][order].astype(np.int32), numbers[known][order], ignored)
 
@@ -222,42 +227,22 @@ def _wanted(scale: RatingScale) -> str:
     return "a mapping of item id to rating, such as {item: rating}"
 
 
-def _refuse_duplicates(ids: Sequence[Any], index: npt.NDArray[np.int64]) -> None:
-    """Two ids are the same if the catalogue has them in one place, however they are written (7 and "7")."""
-    known = [place for place in index.tolist() if place >= 0]
-    if len(set(known)) == len(known):
-        return
-    _, first = np.unique(index, return_index=True)
-    repeated = np.setdiff1d(np.flatnonzero(index >= 0), first)
-    if len(repeated):
-        raise HistoryInvalid(
-            f"the history names {name_some([ids[i] for i in repeated.tolist()])} more than once; "
-            "keep one entry for each item"
-        )
-
-
 def _read_values(ids: Sequence[Any], values: Sequence[Any], scale: RatingScale) -> npt.NDArray[np.float64]:
     numbers = np.empty(len(values))
     low, high = scale.bounds
     for position, (one, value) in enumerate(zip(ids, values, strict=True)):
+        named = name_some([one])
         try:
             number = float(value)
         except (TypeError, ValueError, OverflowError):
-            shown = repr(value)[:100]
-            raise HistoryInvalid(f"the rating of {name_some([one])} is {shown}, not a number") from None
+            raise HistoryInvalid(f"the rating of {named} is {repr(value)[:100]}, not a number") from None
         if not (low <= number <= high or (number == -1.0 and not scale.explicit)):  # NaN is refused too
-            raise HistoryInvalid(_outside(one, number, scale))
+            raise HistoryInvalid(
+                f"the rating of {named} is {number:g}, outside the model's range {scale}; correct it or leave the "
+                "item out"
+                if scale.explicit
+                else f"the history gives {named} the value {number:g}, but this model was trained on what people "
+                "chose, without ratings; pass a list of item ids"
+            )
         numbers[position] = number
     return numbers
-
-
-def _outside(one: Any, number: float, scale: RatingScale) -> str:
-    if not scale.explicit:
-        return (
-            f"the history gives {name_some([one])} the value {number:g}, but this model was trained on what "
-            "people chose, without ratings; pass a list of item ids"
-        )
-    return (
-        f"the rating of {name_some([one])} is {number:g}, outside the model's range {scale}; "
-        "correct it or leave the item out"
-    )

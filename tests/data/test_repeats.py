@@ -1,4 +1,4 @@
-"""Repeats, times and weights: what becomes of them, and that nobody's change another user's ratings."""
+"""Repeats and times: what becomes of them, and that nobody's change another user's ratings."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet import Budget, BudgetedALS, Catalogue, PrivateSVD, Ratings, RatingsInvalid
-from discreet.audit.replay import moved, record
+from discreet import Catalogue, Ratings
 from discreet.data import prepare
 from discreet.data.rows import Columns
 from discreet.data.rules import Duplicates, RowRules
@@ -33,7 +32,6 @@ ROWS = pl.DataFrame(
     [
         ("last", None, 3.0),
         ("first", None, 1.0),
-        ("mean", None, 8.0 / 3.0),
         ("last", "t", 1.0),
         ("first", "t", 4.0),
     ],
@@ -46,41 +44,6 @@ def test_repeated_ratings(rule: Duplicates, time: str | None, value: float) -> N
     assert read.left_out.merged == 2
 
 
-@pytest.mark.parametrize("cap", [None, 10.0])
-@pytest.mark.parametrize(("rule", "total"), [(None, 8.0), ("sum", 8.0), ("last", 3.0), ("first", 1.0)])
-def test_weights(rule: Duplicates | None, total: float, cap: float | None) -> None:
-    read = Ratings.from_frame(ROWS, user="u", item="i", weight="n", graded=cap, duplicates=rule)
-    wanted = 1.0 if cap is None else np.log1p(total) / np.log1p(10.0)
-    assert read.history("a")["x"] == pytest.approx(wanted, rel=1e-15)
-    assert list(read.history("b")) == ["x"]  # a weight below 0 is none
-    assert (read.left_out.merged, read.left_out.weightless) == (2, 1)
-    assert read.rating_range == (None if cap is None else (0.0, 1.0))
-
-
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        (
-            {"rating": "n", "rating_range": (1, 5), "duplicates": "sum"},
-            "a sum of repeated rows is for weights",
-        ),
-        ({"graded": 5.0}, "graded is for weights"),
-        ({"weight": "n", "graded": 0.0}, "graded is 0.0"),
-        ({"weight": "n", "graded": float("nan")}, "graded is nan"),
-        ({"weight": "n", "rating": "t", "rating_range": (1, 5)}, "weights stand in place of ratings"),
-        ({"weight": "n", "time": "t"}, "leave it out, or choose"),
-        ({"weight": "n", "missing": "error"}, "row 7: the weight is missing"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(asked: dict[str, Any], message: str) -> None:
-    rows = pl.concat(
-        [ROWS, pl.DataFrame({"u": ["c"], "i": ["x"], "n": [None], "t": [1]}, schema=ROWS.schema)]
-    )
-    with pytest.raises(RatingsInvalid) as caught:
-        Ratings.from_frame(rows, user="u", item="i", **asked)
-    assert message in str(caught.value)
-
-
 ODD = st.sampled_from(["3", "1e308", "-1e308", "nan", "inf", "", "2,5", "x", "2024-05-01", "0", "1e-300"])
 
 
@@ -89,13 +52,12 @@ ODD = st.sampled_from(["3", "1e308", "-1e308", "nan", "inf", "", "2,5", "x", "20
     others=st.lists(st.tuples(st.sampled_from("bcd"), st.sampled_from(ITEMS), ODD, ODD), min_size=1),
     own=st.lists(st.tuples(st.just("a"), st.sampled_from(ITEMS), ODD, ODD)),
     place=st.integers(0, 20),
-    graded=st.sampled_from([None, 7.0]),
-    rule=st.sampled_from(["sum", "mean", "last", "first"]),
+    rule=st.sampled_from(["last", "first"]),
 )
 def test_one_users_rows_change_nobody_elses_ratings(
-    others: list[Any], own: list[Any], place: int, graded: float | None, rule: Duplicates
+    others: list[Any], own: list[Any], place: int, rule: Duplicates
 ) -> None:
-    """The neighbour test of the note on reading: whatever stands in one user's weights and times."""
+    """The neighbour test of the note on reading: whatever stands in one user's ratings and times."""
     usable = ("e", "x", "1", "1")  # without one usable row a table is refused
     histories = []
     for rows in ([usable, *others], [usable, *others[:place], *own, *others[place:]]):
@@ -106,42 +68,23 @@ def test_one_users_rows_change_nobody_elses_ratings(
             user="u",
             item="i",
             allow_dropped=1.0,
-            weight="n",
+            rating="n",
+            rating_range=(-5, 5),
+            out_of_range="clip",
             time=time,
-            graded=graded,
             duplicates=rule,
             catalogue=ITEMS,
         )
-        assert ((read.values >= 0.0) & (read.values <= 1.0)).all()
+        assert ((read.values >= -5.0) & (read.values <= 5.0)).all()
         histories.append({user: read.history(user) for user in read.user_ids if user != "a"})
     assert histories[0] == histories[1]
-
-
-@pytest.mark.parametrize("graded", [None, 20.0])
-def test_a_weight_of_billions_stays_within_the_bound_of_every_release(graded: float | None) -> None:
-    """With and without a user whose weights are as large as they come: exact totals, in units of the bound."""
-    rng = np.random.default_rng(3)
-    users, items = rng.integers(0, 200, 2_400), rng.integers(0, 12, 2_400)
-    weights = np.where(users == 0, 1e12, rng.geometric(0.3, 2_400).astype(float))
-    frame = {"u": users, "i": items, "n": weights}
-    read = Ratings.from_frame(frame, user="u", item="i", weight="n", graded=graded, catalogue=range(12))
-    assert read.values.max() == 1.0
-    method = PrivateSVD(rank=2) if graded is None else BudgetedALS(rank=2, rounds=2)
-    run = record(method, read, Budget(40.0, 1e-5), 1)
-    rest, alone = run.users(np.arange(run.n_users) != 0), run.users([0])
-    for question, totals in zip(run.queries, run.totals, strict=True):
-        move = moved(question, totals, rest, alone)
-        assert 0.0 < move.ratio <= 1.0, question.name
-        assert move.alone
 
 
 @pytest.mark.parametrize(
     ("columns", "rules"),
     [
-        (Columns("u", "i", None, "n"), RowRules(duplicates="sum", graded=9.0)),
-        (Columns("u", "i", None, "n"), RowRules(duplicates="mean")),
-        (Columns("u", "i", "n", None, "t"), RowRules(duplicates="first", out_of_range="clip")),
-        (Columns("u", "i", "n"), RowRules(duplicates="mean", out_of_range="clip")),
+        (Columns("u", "i"), RowRules()),
+        (Columns("u", "i", "n", "t"), RowRules(duplicates="first", out_of_range="clip")),
     ],
 )
 def test_on_disk_as_in_memory(tmp_path: Path, columns: Columns, rules: RowRules) -> None:
