@@ -41,8 +41,6 @@ class Column:
             return str(value).replace("|", "\\|")
         if isinstance(value, int):
             return f"{value:,}"
-        if math.isinf(value):
-            return "∞" if value > 0 else "-∞"
         return f"{value:.4g}" if self.digits is None else f"{value:,.{self.digits}f}"
 
 

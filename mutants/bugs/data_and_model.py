@@ -45,8 +45,8 @@ MUTANTS = (
     Mutant(
         "a repeated pair counts twice",
         "data/arrays.py",
-        "        order, values = _merge(order, again, values, rule)\n",
-        "        values = values[order]\n",
+        '        order = order[np.append(True, ~again) if rule == "first" else np.append(~again, True)]\n',
+        "",
         "a user counts once for an item",
         ("data/test_ratings.py", "data/test_bad_input.py"),
     ),

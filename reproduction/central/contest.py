@@ -254,21 +254,10 @@ def frank_wolfe_noise_as_published(most: Draw, entry: Draw, **fixed: Any) -> Riv
     return Rival(noise_as_published, rival.space, rival.fixed)
 
 
-def frank_wolfe_clipped(most: Draw, bound: Draw, **fixed: Any) -> Rival:
-    """The same with error rows clipped well below their worst case, and steps that are noise passed over."""
-    space = {
-        "max_ratings": most,
-        "row_clip": bound,
-        "rounds": choice((2, 5, 10)),
-        "nuclear_scale": log_uniform(0.5, 30.0),
-    }
-    return Rival(FrankWolfe, space, fixed)
-
-
 def svd(most: Draw, bound: Draw, **fixed: Any) -> Rival:
-    """SVD after cleansing (McSherry and Mironov), at the level of users; as published with ``denoise=False``."""
+    """SVD after cleansing (McSherry and Mironov), at the level of users."""
     space = {
-        "penalty": log_uniform(0.003, 10.0) if fixed.get("denoise") is False else choice((1.0,)),
+        "penalty": log_uniform(0.003, 10.0),
         "max_ratings": most,
         "row_clip": bound,
         "rank": choice((1, 2, 4, 8)),

@@ -11,7 +11,6 @@ from discreet.catalogue import Catalogue
 from discreet.data import splits
 from discreet.data.ratings import Ratings
 from discreet.methods.published.private.baselines import GlobalMean, ItemMean, UserMean
-from discreet.methods.published.private.svd import PrivateSVD
 from discreet.privacy.budget import Budget
 from reproduction.central import contest as rivals
 from reproduction.central.contest import OURS, Contest, Entries, Entry, Rival, ahead, checks, table
@@ -25,16 +24,8 @@ from reproduction.tuning import Draw, choice
 
 DELTA = 1e-6
 EPSILONS = (0.1, 0.5, 1.0)
-DPALS, WEIGHTED, DPFW, CLIPPED, DPSVD, DENOISED, MEANS, DPPGD = (
-    "DPALS",
-    "DPALS, item weights",
-    "DPFW, as published",
-    "DPFW, rows clipped (ours)",
-    "DP-SVD, as published",
-    "DP-SVD, denoised (ours)",
-    "DP-SVD without factors",
-    "DP projected gradient, denoised (ours)",
-)
+DPALS, WEIGHTED, DPFW = "DPALS", "DPALS, item weights", "DPFW, as published"
+DPSVD, DPPGD = "DP-SVD, as published", "DP projected gradient, denoised (ours)"
 AS_PUBLISHED = (DPALS, DPFW, DPSVD, DPPGD)
 USER_MEAN = "user mean (free)"
 
@@ -49,14 +40,7 @@ def contestants(most: Draw, half: float) -> dict[str, Rival]:
         DPALS: rivals.dpals(ranks, most, entry, **plain),
         WEIGHTED: rivals.weighted_dpals(ranks, most, entry, item_exponent=0.0),
         DPFW: rivals.frank_wolfe(most, entry, centre="mean"),
-        CLIPPED: rivals.frank_wolfe_clipped(most, bound, centre="mean"),
         DPSVD: rivals.svd(most, bound, denoise=False),
-        DENOISED: rivals.svd(most, bound),
-        MEANS: Rival(
-            PrivateSVD,
-            {"max_ratings": most, "offset_penalty": choice((0.3, 1.0, 3.0, 10.0))},
-            {"rank": 0, "mean_share": 0.99},
-        ),
         DPPGD: rivals.projected_gradient(most, bound, centre="mean"),
     }
 
@@ -95,7 +79,7 @@ def free_table(levels: Mapping[str, float]) -> Table:
     return Table("What is to be had for nothing, or nearly", columns, rows, key="free")
 
 
-def judge_order(entries: Entries, levels: Mapping[str, float], yardstick: Draws) -> list[Finding]:
+def judge_order(entries: Entries, yardstick: Draws) -> list[Finding]:
     error = {(e.method, e.epsilon): e.value.mean for _, e in entries}
     epsilons = sorted({epsilon for _, epsilon in error})
     family = {e: min(error[DPALS, e], error[WEIGHTED, e]) for e in epsilons}
@@ -110,16 +94,6 @@ def judge_order(entries: Entries, levels: Mapping[str, float], yardstick: Draws)
         compare("The DPALS family is better than DPFW.", family, DPFW),
         compare("DPFW is better than DP-SVD.", published, DPSVD),
         compare("DPFW is better than DP projected gradient.", published, DPPGD),
-        Finding(
-            "(why) DP-SVD has item and user means, which DPFW lacks; what factors add depends on denoising.",
-            "DP-SVD without any factors, with plain eigenvectors and denoised: "
-            + ", ".join(
-                f"{error[MEANS, e]:.4f}, {error[DPSVD, e]:.4f} and {error[DENOISED, e]:.4f} at epsilon {e:g}"
-                for e in epsilons
-            )
-            + f"; the free user mean: {levels[USER_MEAN]:.4f}.",
-            None,
-        ),
         Finding(
             "(ours) Budgeted ALS, untuned, is ahead of all of them everywhere.",
             f"Its error is {low:.3g} to {high:.3g} times theirs"
@@ -186,7 +160,7 @@ def jester(context: Context) -> Result:
     entries = enter_all(contest, choice((40, 100)), epsilons)
     levels = free_levels(contest)
     yardstick = contest.yardstick()
-    findings = judge_order(entries, levels, yardstick)
+    findings = judge_order(entries, yardstick)
     ours = {e.epsilon: e.value.mean for _, e in entries if e.method == DPFW}
     findings.append(
         Finding(
@@ -259,7 +233,7 @@ def synthetic(context: Context) -> Result:
     figure = draw(entries, levels, yardstick, f"Rank-one world, {users:,} users, {ITEMS} items")
     return Result(
         [table("Test error", entries, {"": yardstick}), free_table(levels)],
-        judge_order(entries, levels, yardstick),
+        judge_order(entries, yardstick),
         figure,
         data=data,
         notes=notes,

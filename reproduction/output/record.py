@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -56,7 +54,6 @@ _FIELDS = frozenset(
         "pictures",
     ]
 )
-_INFINITIES = {"infinity": math.inf, "-infinity": -math.inf}
 
 
 def write(finished: Finished, folder: Path) -> list[Path]:
@@ -64,7 +61,7 @@ def write(finished: Finished, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     name = finished.experiment.name
     record = folder / f"{name}.json"
-    content = json.dumps(_infinities_as_text(as_record(finished)), indent=1, ensure_ascii=False) + "\n"
+    content = json.dumps(as_record(finished), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     images = {picture(name, key): plotting.image(one) for key, one in finished.result.figures.items()}
     # Without its record an experiment has no result: the old one goes first, the new one comes last.
     for old in _pictures_at(record):
@@ -160,22 +157,7 @@ def _read(file: Path) -> Record:
         if missing:
             raise SettingsInvalid(f"{missing[0]} is not beside its record; run the experiment again")
         for table in content["tables"]:
-            table["rows"] = _each_value(table["rows"], lambda value: _INFINITIES.get(value, value))
             Table.from_dict(table)
     except (KeyError, TypeError, ValueError):
         raise SettingsInvalid(f"{file} holds a table that cannot be read; run the experiment again") from None
     return content
-
-
-def _infinities_as_text(content: Any) -> Any:
-    """JSON knows no infinity: it is written as text."""
-    texts = {value: text for text, value in _INFINITIES.items()}
-    return _each_value(content, lambda value: texts.get(value, value) if isinstance(value, float) else value)
-
-
-def _each_value(content: Any, change: Callable[[Any], Any]) -> Any:
-    if isinstance(content, dict):
-        return {key: _each_value(value, change) for key, value in content.items()}
-    if isinstance(content, list):
-        return [_each_value(value, change) for value in content]
-    return change(content)

@@ -9,11 +9,10 @@ import sys
 import tomllib
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from discreet.cli import doctor
-from discreet.cli.trusted import PUBLIC, _is_public, _path, code_lines, trusted
+from discreet.cli.trusted import PUBLIC, _is_public, _path, trusted
 from tests.cli.conftest import Run
 
 
@@ -29,25 +28,12 @@ def test_a_healthy_installation(run: Run) -> None:
     assert report["blas"]
 
 
-def test_for_people(run: Run) -> None:
-    text = run("doctor").stdout
-    assert "noise source" in text
-    assert "FAILED" not in text
-
-
 def test_noise_of_the_wrong_scale_is_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     real = doctor.Noise.normals
     monkeypatch.setattr(doctor.Noise, "normals", lambda self, size: 1.02 * real(self, size))
     result = run("doctor")
     assert result.exit_code == 1
     assert "FAILED" in result.stdout
-
-
-def test_noise_that_repeats_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        doctor.Noise, "normals", lambda self, size: np.random.default_rng(0).standard_normal(size)
-    )
-    assert not doctor.noise_source()[0]
 
 
 def test_a_kernel_that_computes_something_else_is_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,22 +119,6 @@ def test_rooms_that_are_not_entered_are_held_to_import_no_ratings() -> None:
     (public,) = [one for one in contracts if one["id"] == "public-side"]
     rooms = {".".join(one.split(".")[:2]) for one in PUBLIC} | {"discreet.methods.*.public"}
     assert rooms <= set(public["source_modules"])
-
-
-def test_lines_of_code_are_no_comments_and_no_docstrings() -> None:
-    text = [
-        '"""Of the module."""',
-        "# Nothing.",
-        'X = """a',
-        'b"""  # two',
-        "",
-        "def f() -> int:",
-        '    """Says."""',
-        "    return (",
-        "        1",
-        "    )",
-    ]
-    assert code_lines("\n".join(text)) == 6
 
 
 def test_the_number_in_the_documents_is_that_of_the_command() -> None:

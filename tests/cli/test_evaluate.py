@@ -119,12 +119,6 @@ def test_a_test_that_is_the_history_is_told_of(
     assert "too" not in result.stdout
 
 
-def test_the_table_and_another_length(run: Run, explicit_model: Path, files: tuple[Path, Path]) -> None:
-    text = run("evaluate", explicit_model, files[1], "--history", files[0], *COLUMNS, "--at", 3).stdout
-    for word in ("recall@3", "rmse", "user mean", "popularity", "model"):
-        assert word in text
-
-
 def test_errors_alone_do_not_rank_and_rankings_alone_predict_nothing(
     run: Run, explicit_model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,15 +206,3 @@ def test_a_model_that_ranks_by_ratings_has_no_errors_and_says_why(
     assert result.stderr.count(sentence) == run(*arguments).stderr.count(sentence) == 1
     assert sentence not in run(*arguments, "--only", "rankings").stderr
     assert sentence in refused(*arguments, "--only", "errors")
-
-
-def test_implicit(run: Run, implicit_model: Path, tmp_path: Path) -> None:
-    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
-    train.write_text("user,item\n1,10\n1,30\n2,30\n")
-    test.write_text("user,item\n1,50\n2,70\n")
-    arguments = ("evaluate", implicit_model, test, "--history", train, "--user", "user", "--item", "item")
-    content = json.loads(run(*arguments, "--at", 5, "--json").stdout)
-    assert content["rmse"] is None
-    assert content["baselines"]["user_mean"] == {"rmse": None}
-    assert 0.0 <= content["recall@5"] <= 1.0
-    assert "rmse" not in run(*arguments).stdout

@@ -1,16 +1,28 @@
-"""What all commands have in common."""
+"""What all commands have in common: help, completion, errors, output, and that they start at once."""
 
 from __future__ import annotations
 
+import ctypes
 import errno
+import io
+import json
+import math
+import os
+import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
+import click
 import pytest
 
-from discreet.cli import similar
+from discreet.cli import main, recommend
 from discreet.cli.group import COMMANDS
+from discreet.cli.interrupts import check_interrupt, listening
+from discreet.cli.output import print_json, progress_bar
+from discreet.cli.settings import read_settings
 from tests.cli.conftest import Run
 
 GROUPS = ("federate", "collect", "ledger", "export")
@@ -61,7 +73,7 @@ def failing(error: BaseException) -> Callable[..., None]:
 def test_errors_become_messages_and_exit_codes(
     run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
 ) -> None:
-    monkeypatch.setattr(similar.Model, "load", failing(error))
+    monkeypatch.setattr(recommend.Model, "load", failing(error))
     result = run("similar", "model", "--item", "1", "--json")
     assert result.exit_code == code
     assert result.stdout == ""
@@ -69,16 +81,181 @@ def test_errors_become_messages_and_exit_codes(
 
 
 def test_a_bug_of_ours_is_not_hidden(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(similar.Model, "load", failing(ZeroDivisionError("ours")))
+    monkeypatch.setattr(recommend.Model, "load", failing(ZeroDivisionError("ours")))
     with pytest.raises(ZeroDivisionError):
         run("similar", "model", "--item", "1")
 
 
-@pytest.mark.parametrize("command", [["-m", "discreet"], ["-c", "from discreet.cli import main; main()"]])
-def test_as_a_process(command: list[str]) -> None:
-    arguments = ["similar", "no-such-model", "--item", "1", "--json"]
-    done = subprocess.run([sys.executable, *command, *arguments], capture_output=True, text=True, timeout=240)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith("Error: there is no model no-such-model")
-    assert "Traceback" not in done.stderr
+HEAVY = ("numba", "polars", "numpy", "pydantic", "scipy")
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_help_and_version_load_nothing_heavy_and_take_no_time(option: str) -> None:
+    code = (
+        "import sys\nfrom discreet.cli.group import main\n"
+        f"main([{option!r}], prog_name='discreet', standalone_mode=False)\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    )
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.stderr.strip() == "[]"
+    assert "discreet" in done.stdout
+    # CPU time of the process, not of the clock: a busy machine does not change it much.
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert seconds < 0.3 * 2, "0.3 s on a quiet machine; twice that where caches are shared with others"
+
+
+def test_the_package_is_imported_in_no_time() -> None:
+    code = (
+        "import sys, time\nbegan = time.process_time()\nimport discreet\n"
+        f"print(time.process_time() - began, [name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    seconds, _, loaded = done.stdout.partition(" ")
+    assert loaded.strip() == "[]"
+    assert float(seconds) < 0.5
+
+
+def test_a_second_start_compiles_nothing() -> None:
+    code = (
+        "from numba.core.event import install_recorder\n"
+        "from discreet import Budget, BudgetedALS\n"
+        "from discreet.data.synthetic import market\n"
+        "with install_recorder('numba:compile') as compiled:\n"
+        "    ratings = market(50, 20, 300, rng=0)\n"
+        "    BudgetedALS(rank=2, rounds=2).fit(ratings, Budget(20.0, 1e-6), rng=0).model_.recommend({}, 3)\n"
+        "print(len(compiled.buffer))"
+    )
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "0"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_help_says_of_a_command_is_what_the_command_says(name: str) -> None:
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    assert command.get_short_help_str(200) == COMMANDS[name]
+
+
+PROGRAM = "import sys; from discreet.cli import main; main(prog_name='discreet')"
+
+
+def completed(words: str, position: int) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=os.environ
+        | {"_DISCREET_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(position)},
+        capture_output=True,
+        text=True,
+    )
+    return [line.partition(",")[2] for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("words", "position", "found"),
+    [
+        ("discreet s", 1, {"sample", "serve", "similar", "split", "statement"}),
+        ("discreet train --rep", 2, {"--repeats"}),
+        ("discreet train --repeats ", 3, {"last", "first", "mean", "error"}),
+        ("discreet export ", 2, {"web", "arrays", "table", "card"}),
+    ],
+)
+def test_words_are_completed(words: str, position: int, found: set[str]) -> None:
+    assert set(completed(words, position)) == found
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_a_script(shell: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=os.environ | {"_DISCREET_COMPLETE": f"{shell}_source"},
+        capture_output=True,
+        text=True,
+    )
+    assert f"_DISCREET_COMPLETE={shell}_complete" in done.stdout
+
+
+def test_numbers_that_do_not_exist_are_null(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"a": math.nan, "b": [{"c": math.inf}, 1.5], "d": "Rényi"})
+    assert json.loads(capsys.readouterr().out) == {"a": None, "b": [{"c": None}, 1.5], "d": "Rényi"}
+
+
+def test_progress_is_silent_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", shown)
+    with progress_bar() as report:
+        report("training", 1, 2)
+    assert shown.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (".05", 0.05),
+        ("5.", 5.0),
+        ("+2", 2.0),
+        ("1e-3", 0.001),
+        ("3", 3),
+        ("true", True),
+        ("auto", "auto"),
+        ("1.2.3", "1.2.3"),
+        ("nan", "nan"),
+        ("", ""),
+    ],
+)
+def test_numbers_are_numbers_as_people_write_them_and_the_rest_is_text(text: str, value: Any) -> None:
+    read = read_settings([f"penalty={text}"])["penalty"]
+    assert read == value
+    assert type(read) is type(value)
+
+
+quiet = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@ctypes.CFUNCTYPE(None)
+def typed_meanwhile() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+@quiet
+def test_python_drops_it_by_itself() -> None:
+    """What this is about; once Python passes it on, the room can go."""
+    typed_meanwhile()
+
+
+@quiet
+def test_the_next_report_of_progress_raises_it() -> None:
+    with listening(), progress_bar() as report:
+        report("training", 0, 2)
+        typed_meanwhile()
+        with pytest.raises(KeyboardInterrupt):
+            report("training", 1, 2)
+    check_interrupt()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@quiet
+def test_nothing_is_said_of_what_was_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[object] = []
+    monkeypatch.setattr("sys.unraisablehook", lambda dropped: said.append(dropped.exc_type))
+    with listening(), progress_bar() as report:
+        typed_meanwhile()
+        with pytest.raises(KeyboardInterrupt):
+            report("training", 1, 2)
+    assert said == []
+    typed_meanwhile()
+    assert said == [KeyboardInterrupt]
+
+
+@quiet
+def test_who_listens_already_is_left_alone() -> None:
+    heard = []
+    before = signal.signal(signal.SIGINT, lambda *told: heard.append(told))
+    try:
+        with listening():
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(heard) == 1

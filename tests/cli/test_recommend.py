@@ -12,9 +12,8 @@ import pytest
 
 from discreet.catalogue import Catalogue
 from discreet.model import Model
-from discreet.model.fold_in import Clicks
 from tests.cli.conftest import Run
-from tests.model.models import STATEMENT, make_model
+from tests.model.models import make_model
 
 HISTORY = {"item-2": 5.0, "item-9": 1.5}
 
@@ -76,16 +75,6 @@ def test_one_of_many(run: Run, explicit_model: Path, everyone: Path) -> None:
     assert "predicted rating" in run(*arguments).stdout
 
 
-def test_a_model_that_ranks_by_ratings_shows_scores(run: Run, explicit_model: Path, everyone: Path) -> None:
-    model = Model.load(explicit_model)
-    ranks = replace(model, item_side=replace(model.item_side, rule=Clicks(0.1)), statement=STATEMENT)
-    path = ranks.save(explicit_model.parent / "ranks")
-    for user in ((), ("--user", "7")):
-        text = run("recommend", path, "--history", everyone, *user, "-n", 3).stdout
-        assert "score" in text
-        assert "predicted rating" not in text
-
-
 def test_columns_by_other_names(run: Run, explicit_model: Path, tmp_path: Path) -> None:
     path = tmp_path / "films.csv"
     path.write_text("who,film,stars\nme,item-2,5\nme,item-9,1.5\n")
@@ -116,10 +105,6 @@ def test_a_batch_to_parquet(run: Run, explicit_model: Path, everyone: Path, tmp_
     single = run("recommend", explicit_model, "--history", everyone, "--user", 7, "-n", 3, "--out", out)
     assert single.exit_code == 0
     assert pl.read_parquet(out)["item"].to_list() == pl.read_parquet(out)["item"].drop_nulls().to_list()
-
-
-def test_a_table_for_many(run: Run, explicit_model: Path, everyone: Path) -> None:
-    assert "none left" in run("recommend", explicit_model, "--history", everyone, "-n", 3).stdout
 
 
 def test_ids_and_titles_are_shown_as_they_are(run: Run, tmp_path: Path) -> None:
@@ -156,15 +141,6 @@ def test_unknown_items_can_be_dropped(run: Run, explicit_model: Path, tmp_path: 
     assert [entry["item"] for entry in users[0]["recommendations"]] == [
         entry["item"] for entry in expected(explicit_model, 3, {})["recommendations"]
     ]
-
-
-def test_marks_are_explained(run: Run, doubtful_model: Path, tmp_path: Path) -> None:
-    mine = tmp_path / "mine.json"
-    mine.write_text(json.dumps(HISTORY))
-    alone = ("recommend", doubtful_model, "--history", mine, "-n", 10)
-    found = json.loads(run(*alone, "--json").stdout)["recommendations"]
-    assert sum(entry.get("mark") == "unknown" for entry in found) == 1
-    assert "unknown: next to nothing is known" in run(*alone).stdout
 
 
 def test_who_gets_the_same_order_as_everybody_is_told(run: Run, everyone: Path, tmp_path: Path) -> None:

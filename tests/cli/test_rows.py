@@ -1,9 +1,13 @@
-"""``discreet train`` on files with bad rows: nobody decides whether there is a model, nor is told who was left out."""
+"""``discreet train`` on rows that cannot be used and from an earlier model: what is said, to whom, and what is kept."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+
+import polars as pl
+import pytest
 
 from discreet.model import Model
 from tests.cli.conftest import Run
@@ -67,3 +71,104 @@ def test_what_may_be_published_has_no_count(run: Run, shop: Path, tmp_path: Path
         assert len(statement.pop("run")) == 32, "drawn for each run anew"
         shown.append((content, statement, (out / "model.json").read_text()))
     assert shown[0] == shown[1]
+
+
+def test_the_command_says_it_to_the_holder_and_nothing_of_it_is_kept(
+    run: Run, shop: Path, tmp_path: Path
+) -> None:
+    catalogue = tmp_path / "few.csv"
+    catalogue.write_text("\n".join((shop / "items.csv").read_text().splitlines()[:36]) + "\n")
+    train = (
+        *("train", shop / "train.csv", "--user", "user", "--item", "item", "--rating", "stars"),
+        *("--rating-range", 1, 5, "--epsilon", 5, "--delta", "1e-4", "--method", "item-mean"),
+    )
+    result = run(
+        *train, "--catalogue", catalogue, "--allow-dropped", 0.9, "--out", tmp_path / "model", "--json"
+    )
+    assert result.exit_code == 0, result.output
+    assert "For you alone: " in result.stderr
+    number = result.stderr.split("For you alone: ")[1].split(" of ")[0]
+    for file in (tmp_path / "model").iterdir():
+        assert number.encode() not in file.read_bytes() or file.suffix == ".safetensors"
+    tiny = tmp_path / "tiny.csv"
+    tiny.write_text("\n".join((shop / "items.csv").read_text().splitlines()[:4]) + "\n")
+    refusal = run(*train, "--catalogue", tiny, "--out", tmp_path / "other")
+    assert refusal.exit_code == 2
+    assert "--allow-dropped" in refusal.stderr
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_split_by_time_reads_dates_and_does_not_sort_texts(run: Run, shop: Path, tmp_path: Path) -> None:
+    days = pl.date_range(pl.date(2019, 1, 1), pl.date(2021, 12, 31), eager=True)
+    frame = pl.DataFrame({"user": ["a", "b"] * (len(days) // 2), "day": days.dt.strftime("%d.%m.%Y")})
+    frame.sample(fraction=1.0, shuffle=True, seed=1).write_csv(tmp_path / "r.csv")
+    split = ("split", tmp_path / "r.csv", "--user", "user", "--time", "day", "--out", tmp_path / "parts")
+    refused = run(*split, "--by", "time")
+    assert refused.exit_code == 2
+    assert "--time-format" in refused.stderr
+    assert not (tmp_path / "parts").exists()
+    assert run(*split, "--by", "time", "--time-format", "%d.%m.%Y").exit_code == 0
+    train, test = (
+        pl.read_csv(tmp_path / "parts" / f"{name}.csv")["day"].str.to_date("%d.%m.%Y")
+        for name in ("train", "test")
+    )
+    assert train.max() < test.min()  # type: ignore[operator]
+
+
+def test_a_start_about_other_items_is_said(run: Run, shop: Path, tmp_path: Path) -> None:
+    train = (
+        *("train", shop / "train.csv", *COLUMNS, "--method", "budgeted"),
+        *("--rank", 0, "--rounds", 1, "--epsilon", 5, "--delta", "1e-4", "--allow-dropped", 1),
+    )
+    few = tmp_path / "few.csv"
+    few.write_text("\n".join((shop / "items.csv").read_text().splitlines()[:9]) + "\n")
+    first = run(*train, "--catalogue", few, "--out", tmp_path / "first")
+    assert first.exit_code == 0, first.output
+    assert "--start" not in first.stderr
+    second = run(
+        *(*train, "--catalogue", shop / "items.csv"),
+        *("--start", tmp_path / "first", "--out", tmp_path / "second"),
+    )
+    assert "--start knows 8 of the 40 items of the catalogue" in second.stderr
+
+
+Refused = Callable[..., str]
+
+RATE = ("--epsilon", 5, "--delta", "1e-4", "--goal", "rate", "--rank", 2, "--rounds", 2)
+
+
+def test_the_second_model_names_the_first_and_says_what_both_cost(
+    run: Run, shop: Path, tmp_path: Path
+) -> None:
+    data = ("train", shop / "train.csv", *COLUMNS, "--catalogue", shop / "items.csv", *RATE, "--seed", 1)
+    run(*data, "--out", tmp_path / "april")
+    told = json.loads(run(*data, "--start", tmp_path / "april", "--out", tmp_path / "may", "--json").stdout)
+    april = Model.load(tmp_path / "april")
+    assert [run["model"] for run in told["earlier_runs"]] == [april.digest]
+    assert told["this_run"]["epsilon"] == 5.0
+    assert told["epsilon"] > 5.0
+    assert april.digest[:16] in str(Model.load(tmp_path / "may").statement)
+    public = json.loads(
+        run(
+            *data, "--start", tmp_path / "april", "--start-is-public", "--out", tmp_path / "june", "--json"
+        ).stdout
+    )
+    assert "earlier_runs" not in public
+    assert public["epsilon"] == 5.0
+
+
+def test_a_catalogue_that_a_run_found_is_taken_from_its_model_with_its_price(
+    run: Run, refused: Refused, shop: Path, tmp_path: Path
+) -> None:
+    data = ("train", shop / "train.csv", *COLUMNS, "--method", "item-mean", "--delta", "1e-4", "--seed", 1)
+    run(*data, "--discover-items", "--epsilon", 20, "--out", tmp_path / "april")
+    again = (*data, "--catalogue", tmp_path / "april", "--unknown-items", "drop", "--epsilon", 1)
+    told = json.loads(run(*again, "--out", tmp_path / "may", "--json").stdout)
+    assert told["this_run"]["epsilon"] == pytest.approx(1.0)
+    assert [run["part"] for run in told["earlier_runs"]] == ["catalogue"]
+    assert told["epsilon"] > told["earlier_runs"][0]["epsilon"] > 1.0
+    said = str(Model.load(tmp_path / "may").statement)
+    assert "the item catalogue" not in said
+    run("ledger", "cap", tmp_path / "shop.ledger", "--epsilon", 3, "--delta", "1e-4")
+    kept = ("--ledger", tmp_path / "shop.ledger", "--out", tmp_path / "june")
+    assert "which the new model carries" in refused(*again, *kept)

@@ -1,4 +1,4 @@
-"""``discreet train``: what it writes and what it says."""
+"""``discreet train``: what it writes and what it says, with every method and with features."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from discreet.methods.registry import DEFAULTS
+import polars as pl
+import pytest
+
+from discreet.methods.registry import DEFAULTS, METHODS
 from discreet.model import Model
 from tests.cli.conftest import Run
 
@@ -74,32 +77,10 @@ def test_exact_counts_are_told_but_not_stored(run: Run, shop: Path, tmp_path: Pa
         assert not re.search(rf"(?<![\d.]){count}(?![\d.])", stored)
 
 
-def test_a_model_without_privacy_says_so(run: Run, shop: Path, tmp_path: Path) -> None:
-    out = tmp_path / "model"
-    result = run("train", shop / "train.csv", *COLUMNS, *SMALL, "--method", "als", "--out", out, "--json")
-    content = read(result.stdout)
-    assert content["private"] is False
-    assert (content["epsilon"], content["delta"], content["mu"], content["releases"]) == (
-        None,
-        None,
-        None,
-        [],
-    )
-    assert "NOT PRIVATE" in str(Model.load(out).statement)
-
-
 def test_for_people(run: Run, shop: Path, tmp_path: Path) -> None:
     out = tmp_path / "model"
     text = run(
-        "train",
-        shop / "train.csv",
-        *COLUMNS,
-        "--catalogue",
-        shop / "items.csv",
-        *BUDGET,
-        *RATE,
-        "--out",
-        out,
+        "train", shop / "train.csv", *COLUMNS, "--catalogue", shop / "items.csv", *BUDGET, *RATE, "--out", out
     ).stdout
     assert f"Saved to {out}" in text
     told, own = text.split("For you alone")
@@ -120,18 +101,7 @@ def test_implicit_feedback(run: Run, shop: Path, tmp_path: Path) -> None:
 
 def test_discovered_items(run: Run, shop: Path, tmp_path: Path) -> None:
     out = tmp_path / "model"
-    arguments = (
-        "--epsilon",
-        20,
-        "--delta",
-        "1e-3",
-        *RATE,
-        "--discover-items",
-        "0.3",
-        "--out",
-        out,
-        "--json",
-    )
+    arguments = ("--epsilon", 20, "--delta", "1e-3", *RATE, "--discover-items", "0.3", "--out", out, "--json")
     content = read(run("train", shop / "train.csv", *COLUMNS, *arguments).stdout)
     assert 0 < content["holder"]["items"] < 40  # type: ignore[index]
     assert content["private"] is True
@@ -139,46 +109,13 @@ def test_discovered_items(run: Run, shop: Path, tmp_path: Path) -> None:
     assert run("train", shop / "train.csv", *COLUMNS, *flag_alone).exit_code == 0
 
 
-def test_the_ordinary_stream_can_be_seeded(run: Run, shop: Path, tmp_path: Path) -> None:
-    offsets = []
-    for name in ("a", "b"):
-        arguments = ("--method", "als", *SMALL, "--seed", 7, "--out", tmp_path / name)
-        assert run("train", shop / "train.csv", *COLUMNS, *arguments).exit_code == 0
-        offsets.append(Model.load(tmp_path / name).item_side.factors.tolist())
-    assert offsets[0] == offsets[1]
-
-
 def test_the_privacy_noise_cannot_be_seeded(run: Run, shop: Path, tmp_path: Path) -> None:
     offsets = []
     for name in ("a", "b"):
-        arguments = (
-            "--catalogue",
-            shop / "items.csv",
-            *BUDGET,
-            *RATE,
-            "--seed",
-            7,
-            "--out",
-            tmp_path / name,
-        )
+        arguments = ("--catalogue", shop / "items.csv", *BUDGET, *RATE, "--seed", 7, "--out", tmp_path / name)
         assert run("train", shop / "train.csv", *COLUMNS, *arguments).exit_code == 0
         offsets.append(Model.load(tmp_path / name).item_side.offsets.tolist())
     assert offsets[0] != offsets[1]
-
-
-def test_train_then_evaluate_then_recommend(run: Run, shop: Path, tmp_path: Path) -> None:
-    out, columns = tmp_path / "model", ("--user", "user", "--item", "item", "--rating", "stars")
-    assert (
-        run(
-            "train", shop / "train.csv", *COLUMNS, "--method", "als", "--goal", "rate", *SMALL, "--out", out
-        ).exit_code
-        == 0
-    )
-    arguments = ("evaluate", out, shop / "test.csv", "--history", shop / "train.csv", *columns, "--json")
-    scores = read(run(*arguments).stdout)
-    assert scores["rmse"] < scores["baselines"]["global_mean"]["rmse"]  # type: ignore[index]
-    history = ("--history", shop / "train.csv", "--rating-column", "stars", "--user", 1)
-    assert len(read(run("recommend", out, *history, "-n", 4, "--json").stdout)["recommendations"]) == 4  # type: ignore[arg-type]
 
 
 def test_goals(run: Run, shop: Path, tmp_path: Path) -> None:
@@ -211,14 +148,6 @@ def test_goals(run: Run, shop: Path, tmp_path: Path) -> None:
             assert model.method == DEFAULTS[goal]
 
 
-def test_the_goal_is_said_to_people(run: Run, shop: Path, tmp_path: Path) -> None:
-    base = ("train", shop / "train.csv", *COLUMNS, "--catalogue", shop / "items.csv", *BUDGET)
-    for goal, words in (("rank", "trained to rank"), ("rate", "trained to predict ratings")):
-        text = run(*base, "--goal", goal, "--out", tmp_path / goal).stdout
-        assert words in text
-        assert re.search(rf"goal\s+│\s+{goal}", text)
-
-
 def test_a_model_is_replaced_only_by_force(run: Run, refused: Refused, shop: Path, tmp_path: Path) -> None:
     arguments = (
         "train",
@@ -234,3 +163,72 @@ def test_a_model_is_replaced_only_by_force(run: Run, refused: Refused, shop: Pat
     assert "already has a model" in refused(*arguments)
     assert run(*arguments, "--force", "--rank", 1).exit_code == 0
     assert Model.load(tmp_path / "model").item_side.rank == 1
+
+
+MUCH = ("--epsilon", 20, "--delta", "1e-4")
+TRIVIAL = ("global-mean", "user-mean", "item-mean", "popularity")
+
+
+def arguments(shop: Path, out: Path, *more: object) -> tuple[object, ...]:
+    catalogue = ("--catalogue", shop / "items.csv")
+    return ("train", shop / "train.csv", *COLUMNS, *catalogue, *more, "--out", out, "--json")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_is_trained_and_served(run: Run, shop: Path, tmp_path: Path, method: str) -> None:
+    budget = () if method == "als" else MUCH
+    result = run(*arguments(shop, tmp_path / "model", *budget, "--method", method))
+    assert result.exit_code == 0, result.stderr
+    content = json.loads(result.stdout)
+    assert (content["method"], content["private"]) == (method, method != "als")
+    if method in TRIVIAL:
+        assert content["rank"] == 0
+        assert len(content["releases"]) == (0 if method == "user-mean" else 1)
+    assert Model.load(tmp_path / "model").method == method
+    history = ("--history", shop / "train.csv", "--rating-column", "stars", "--user", 1)
+    found = json.loads(run("recommend", tmp_path / "model", *history, "-n", 4, "--json").stdout)
+    assert len(found["recommendations"]) == 4
+
+
+def test_the_users_own_mean_needs_no_budget(run: Run, refused: Refused, shop: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    content = json.loads(run(*arguments(shop, out, "--method", "user-mean")).stdout)
+    assert (content["epsilon"], content["delta"], content["mu"], content["rounds"]) == (0.0, 0.0, 0.0, 0)
+    assert "nothing computed from ratings was released" in " ".join(str(Model.load(out).statement).split())
+    other = tmp_path / "other"
+    assert "--delta is missing" in refused(*arguments(shop, other, "--method", "user-mean", "--epsilon", 1))
+    base = ("train", shop / "train.csv", *COLUMNS, "--method", "user-mean", "--out", other)
+    assert "--epsilon is missing" in refused(*base, "--discover-items")
+    assert "--catalogue FILE" in refused(*base)
+
+
+BUDGETED = ("--epsilon", 5, "--delta", "1e-4", "--goal", "rate", "--rank", 2, "--rounds", 2)
+
+
+@pytest.fixture
+def items(shop: Path, tmp_path: Path) -> Path:
+    """A catalogue with columns to take features from."""
+    frame = pl.read_csv(shop / "items.csv")
+    described = frame.with_columns(
+        title=pl.Series([f"word{k // 2} ({1990 + k % 7})" for k in range(len(frame))]),
+        genres=pl.Series([("drama|war", "comedy", "war", None)[k % 4] for k in range(len(frame))]),
+        authors=pl.Series([f"ann{k % 5}, bob{k % 3}" for k in range(len(frame))]),
+    )
+    described.write_csv(tmp_path / "items.csv")
+    return tmp_path / "items.csv"
+
+
+@pytest.mark.parametrize(
+    "given", [("--features", "genres,authors:tags"), ("--features", "genres", "--features", "authors:tags")]
+)
+def test_train_with_features(
+    run: Run, shop: Path, items: Path, tmp_path: Path, given: tuple[str, ...]
+) -> None:
+    out = tmp_path / "model"
+    result = run("train", shop / "train.csv", *COLUMNS, "--catalogue", items, *given, *BUDGETED, "--out", out)
+    assert result.exit_code == 0, result.output
+    model = Model.load(out)
+    assert model.catalogue.feature_encoder is not None
+    assert model.catalogue.feature_encoder.kinds == {"authors": "tags", "genres": "tags"}
+    assert "the items' features: authors, genres" in model.statement.public
+    assert model.catalogue.titles

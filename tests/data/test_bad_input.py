@@ -95,7 +95,7 @@ def test_pandas_missing_values_are_found_whatever_their_type() -> None:
         ({"rating_range": (1, 2, 3)}, "is not a pair of numbers"),
         (
             {"duplicates": "best"},
-            "duplicates is 'best'; it must be one of 'last', 'first', 'mean', 'error'",
+            "duplicates is 'best'; it must be one of 'last', 'first', 'error'",
         ),
         ({"unknown_items": "keep"}, "unknown_items is 'keep'; it must be one of 'drop', 'error'"),
     ],

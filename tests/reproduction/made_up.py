@@ -19,7 +19,7 @@ def run(context: Context) -> Result:
     plotting.baseline(axes, 1.0, "trivial")
     plotting.epsilon_axis(axes, [1.0, 10.0])
     plotting.label_lines(axes)
-    rows = [{"epsilon": 1.0, "RMSE": 0.9}, {"epsilon": float("inf"), "RMSE": float("nan")}]
+    rows = [{"epsilon": 1.0, "RMSE": 0.9}, {"epsilon": 2.0, "RMSE": float("nan")}]
     columns = (Column("epsilon"), Column("RMSE", "stars", 2))
     tables = [Table("Errors", columns, rows), Table("More", columns, rows, key="more", shown=0)]
     findings = [

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.data.rules import Duplicates
-from discreet.types import Bools, Floats
+from discreet.types import Floats
 
 __all__ = ["TIMES", "Arrays", "arrange", "read_times"]
 
@@ -46,15 +46,16 @@ def arrange(
     Also the positions in the input of those whose pair had come before.
     """
     keys = users * np.int64(n_items) + items
-    order, repeats = np.arange(len(keys)), np.empty(0, dtype=np.int64)
+    order: Integers | slice = slice(None)
+    repeats = np.empty(0, dtype=np.int64)
     if not (keys[1:] > keys[:-1]).all():
         order = _in_order(keys, times)
         again = keys[order[1:]] == keys[order[:-1]]
         repeats = order[1:][again]
-        order, values = _merge(order, again, values, rule)
+        order = order[np.append(True, ~again) if rule == "first" else np.append(~again, True)]
     indptr = np.zeros(n_users + 1, dtype=np.int64)
     np.cumsum(np.bincount(users[order], minlength=n_users), out=indptr[1:])
-    return Arrays(indptr, items[order].astype(np.int32), values.astype(np.float64)), repeats
+    return Arrays(indptr, items[order].astype(np.int32), values[order].astype(np.float64)), repeats
 
 
 def read_times(values: pl.Series) -> pl.DataFrame:
@@ -91,24 +92,3 @@ def _in_order(keys: Integers, times: pl.DataFrame | None) -> Integers:
     table = times.with_columns(pl.Series("key", keys)).with_row_index("row")
     by = ["key", *TIMES, "row"]
     return table.sort(by, nulls_last=False)["row"].to_numpy().astype(np.int64)
-
-
-def _merge(order: Integers, again: Bools, values: Floats, rule: Duplicates) -> tuple[Integers, Floats]:
-    """One entry for each pair: its position in the input, and its value.
-
-    ``order`` has positions, those of a pair one after another; ``again`` for each but the first, whether its pair is
-    the one before.
-    """
-    first, last = np.append(True, ~again), np.append(~again, True)
-    if rule in ("first", "last", "error"):
-        kept = order[first if rule == "first" else last]
-        return kept, values[kept]
-    sorted_values = values[order]
-    pair = np.cumsum(first) - 1
-    total = np.bincount(
-        pair, weights=sorted_values
-    )  # one after another: the same bits wherever it is computed
-    start = np.flatnonzero(first)
-    lowest, highest = np.minimum.reduceat(sorted_values, start), np.maximum.reduceat(sorted_values, start)
-    # Rounding must not carry a mean out of what it is a mean of, which lies inside the range.
-    return order[last], np.clip(total / np.bincount(pair), lowest, highest)

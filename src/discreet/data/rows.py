@@ -91,7 +91,7 @@ def check_range(rating_range: Range | None, rated: bool) -> Range | None:
 
 def check_reading(columns: Columns, rating_range: Range | None, rules: RowRules) -> Range | None:
     """The range of ratings, or none for clicks."""
-    if columns.time is not None and rules.duplicates not in ("last", "first"):
+    if columns.time is not None and rules.duplicates == "error":
         raise RatingsInvalid(
             "a column of times says which of repeated rows is the last or the first; leave it out, or choose one of "
             "these with duplicates='last' or 'first' (--repeats)"

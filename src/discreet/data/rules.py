@@ -26,7 +26,7 @@ __all__ = [
     "dropped_words",
 ]
 
-Duplicates: TypeAlias = Literal["last", "first", "mean", "error"]
+Duplicates: TypeAlias = Literal["last", "first", "error"]
 Missing: TypeAlias = Literal["drop", "error"]
 OutOfRange: TypeAlias = Literal["drop", "clip", "error"]
 UnknownItems: TypeAlias = Literal["drop", "error"]
@@ -55,7 +55,7 @@ class RowRules:
         Items that the catalogue does not list: ``"drop"`` their rows, or ``"error"``.
     duplicates
         Of rows that repeat a pair of user and item the ``"last"`` counts, or the ``"first"`` (as they come, or by their
-        times), or the ``"mean"`` of all, or ``"error"``.
+        times), or ``"error"``.
     allow_dropped
         A table of which a larger share of the rows would be left out is refused: its columns, catalogue or range are
         likely those of other ratings. 1 allows everything.
@@ -117,7 +117,6 @@ _DONE = {
     "clip": "count as its nearer end",
     "last": "count by the last",
     "first": "count by the first",
-    "mean": "count by their mean",
 }
 
 ROW_BY_ROW = RowRules()

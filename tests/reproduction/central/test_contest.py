@@ -81,7 +81,7 @@ def test_all_methods_enter_and_the_free_levels_stand_beside(contest: Contest) ->
     assert all(np.isfinite(e.value.mean) for _, e in entries)
     levels, best = posters.free_levels(small), small.yardstick()
     assert best.mean < levels["user mean (free)"] < levels["global mean, epsilon 1"]
-    assert len(posters.judge_order(entries, levels, best)) == 7
+    assert len(posters.judge_order(entries, best)) == 6
     assert table("x", entries, {"": best}).rows[-1]["method"] == NOT_PRIVATE
 
 
