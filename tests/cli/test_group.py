@@ -157,7 +157,7 @@ def completed(words: str, position: int) -> list[str]:
     [
         ("discreet s", 1, {"sample", "serve", "similar", "split", "statement"}),
         ("discreet train --rep", 2, {"--repeats"}),
-        ("discreet train --repeats ", 3, {"last", "first", "mean", "sum", "error"}),
+        ("discreet train --repeats ", 3, {"last", "first", "error"}),
         ("discreet export ", 2, {"web", "arrays", "table", "card"}),
     ],
 )

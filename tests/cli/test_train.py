@@ -104,7 +104,7 @@ def test_implicit_feedback(run: Run, shop: Path, tmp_path: Path) -> None:
         out = tmp_path / f"model-{number}"
         result = run("train", shop / "train.csv", *columns, *BUDGET, *extra, "--out", out, "--json")
         assert read(result.stdout)["private"] is True
-        assert Model.load(out).item_side.scale.feedback == "implicit"
+        assert Model.load(out).item_side.scale.range is None
 
 
 def test_discovered_items(run: Run, shop: Path, tmp_path: Path) -> None:
