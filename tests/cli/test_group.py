@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import importlib
 import io
 import json
 import math
@@ -16,9 +15,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import click
 import pytest
 
-from discreet.cli import similar
+from discreet.cli import main, recommend
 from discreet.cli.group import COMMANDS
 from discreet.cli.interrupts import check_interrupt, listening
 from discreet.cli.output import print_json, progress_bar
@@ -73,7 +73,7 @@ def failing(error: BaseException) -> Callable[..., None]:
 def test_errors_become_messages_and_exit_codes(
     run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
 ) -> None:
-    monkeypatch.setattr(similar.Model, "load", failing(error))
+    monkeypatch.setattr(recommend.Model, "load", failing(error))
     result = run("similar", "model", "--item", "1", "--json")
     assert result.exit_code == code
     assert result.stdout == ""
@@ -81,7 +81,7 @@ def test_errors_become_messages_and_exit_codes(
 
 
 def test_a_bug_of_ours_is_not_hidden(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(similar.Model, "load", failing(ZeroDivisionError("ours")))
+    monkeypatch.setattr(recommend.Model, "load", failing(ZeroDivisionError("ours")))
     with pytest.raises(ZeroDivisionError):
         run("similar", "model", "--item", "1")
 
@@ -134,7 +134,8 @@ def test_a_second_start_compiles_nothing() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_help_says_of_a_command_is_what_the_command_says(name: str) -> None:
-    command = importlib.import_module(f"discreet.cli.{name.replace('-', '_')}").command
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
     assert command.get_short_help_str(200) == COMMANDS[name]
 
 

@@ -40,11 +40,7 @@ Command = Sequence[object]
 # One after another, in one folder: what each writes there for the holder, and what is public.
 WRITING: list[tuple[Command, set[str], set[str]]] = [
     (("split", "train.csv", "--user", "user", "--seed", 1, "--out", "parts/inner"), {"parts"}, set()),
-    (
-        ("train", "train.csv", *READ, *BUDGET, "--method", "item-mean", "--out", "model"),
-        set(),
-        {"model"},
-    ),
+    (("train", "train.csv", *READ, *BUDGET, "--method", "item-mean", "--out", "model"), set(), {"model"}),
     (("train", "train.csv", *READ, "--method", "als", "--rounds", 1, "--out", "exact"), {"exact"}, set()),
     (
         ("train", "train.csv", *READ, *BUDGET, *KEPT, "--ledger", "people.ledger", "--out", "again"),
@@ -83,12 +79,7 @@ WRITING: list[tuple[Command, set[str], set[str]]] = [
     (
         ("federate", "authority", "tls", "--silos", "a,b"),
         {"tls"},
-        {
-            "tls/keys.json",
-            "tls/README.txt",
-            "tls/server/[ac]*.pem",
-            "tls/silos/*/[ac]*.pem",
-        },
+        {"tls/keys.json", "tls/README.txt", "tls/server/[ac]*.pem", "tls/silos/*/[ac]*.pem"},
     ),
     (
         ("federate", "agree", "--name", "trial", "--keys", "tls/keys.json", *TERMS, "--out", "agreed.json"),

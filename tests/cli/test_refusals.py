@@ -220,10 +220,6 @@ REFUSALS: list[tuple[str, str]] = [
     (f"{PLAYS} --user Who --item sogn --catalogue songs.csv --catalogue-column Song", "did you mean 'Song'?"),
     (f"{PLAYS} --user Who --item Song --catalogue songs.csv --catalogue-column song", "did you mean 'Song'?"),
     (f"{PLAYS} --user Who --item Song --discover-items --catalogue-column Song", "FILE, which is missing"),
-    (
-        f"{PLAYS} --user Who --item Song --catalogue songs.csv --catalogue-column Song --repeats sum",
-        "a sum of repeated rows is for weights",
-    ),
     *(
         (f"{TRAIN} --catalogue described.csv {BUDGET} --allow-dropped 1 --features {given} --out m", message)
         for given, message in (

@@ -80,15 +80,7 @@ def test_exact_counts_are_told_but_not_stored(run: Run, shop: Path, tmp_path: Pa
 def test_for_people(run: Run, shop: Path, tmp_path: Path) -> None:
     out = tmp_path / "model"
     text = run(
-        "train",
-        shop / "train.csv",
-        *COLUMNS,
-        "--catalogue",
-        shop / "items.csv",
-        *BUDGET,
-        *RATE,
-        "--out",
-        out,
+        "train", shop / "train.csv", *COLUMNS, "--catalogue", shop / "items.csv", *BUDGET, *RATE, "--out", out
     ).stdout
     assert f"Saved to {out}" in text
     told, own = text.split("For you alone")
@@ -109,18 +101,7 @@ def test_implicit_feedback(run: Run, shop: Path, tmp_path: Path) -> None:
 
 def test_discovered_items(run: Run, shop: Path, tmp_path: Path) -> None:
     out = tmp_path / "model"
-    arguments = (
-        "--epsilon",
-        20,
-        "--delta",
-        "1e-3",
-        *RATE,
-        "--discover-items",
-        "0.3",
-        "--out",
-        out,
-        "--json",
-    )
+    arguments = ("--epsilon", 20, "--delta", "1e-3", *RATE, "--discover-items", "0.3", "--out", out, "--json")
     content = read(run("train", shop / "train.csv", *COLUMNS, *arguments).stdout)
     assert 0 < content["holder"]["items"] < 40  # type: ignore[index]
     assert content["private"] is True
@@ -131,16 +112,7 @@ def test_discovered_items(run: Run, shop: Path, tmp_path: Path) -> None:
 def test_the_privacy_noise_cannot_be_seeded(run: Run, shop: Path, tmp_path: Path) -> None:
     offsets = []
     for name in ("a", "b"):
-        arguments = (
-            "--catalogue",
-            shop / "items.csv",
-            *BUDGET,
-            *RATE,
-            "--seed",
-            7,
-            "--out",
-            tmp_path / name,
-        )
+        arguments = ("--catalogue", shop / "items.csv", *BUDGET, *RATE, "--seed", 7, "--out", tmp_path / name)
         assert run("train", shop / "train.csv", *COLUMNS, *arguments).exit_code == 0
         offsets.append(Model.load(tmp_path / name).item_side.offsets.tolist())
     assert offsets[0] != offsets[1]
@@ -247,11 +219,7 @@ def items(shop: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "given",
-    [
-        ("--features", "genres,authors:tags"),
-        ("--features", "genres", "--features", "authors:tags"),
-    ],
+    "given", [("--features", "genres,authors:tags"), ("--features", "genres", "--features", "authors:tags")]
 )
 def test_train_with_features(
     run: Run, shop: Path, items: Path, tmp_path: Path, given: tuple[str, ...]

@@ -136,7 +136,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "too few guesses": ({"guessed": np.ones(11, dtype=np.bool_)}, r"guessed has the shape \(11,\)"),
     "below zero": ({"noise_ratio": np.full(12, -0.1)}, "between 0 and 1"),
     "above one": ({"noise_ratio": np.full(12, 1.1)}, "between 0 and 1"),
-    "no number": ({"noise_ratio": np.full(12, np.nan)}, "between 0 and 1"),
+    "no number": ({"noise_ratio": np.full(12, np.nan)}, "not finite"),
 }
 
 

@@ -1,4 +1,4 @@
-"""The command ``discreet``: one file for each command."""
+"""The command ``discreet``: a file for each command, or for a few that belong together."""
 
 from discreet.cli.group import main
 

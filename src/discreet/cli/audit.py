@@ -7,11 +7,10 @@ import click
 from discreet import kernels
 from discreet.audit.replay import replay
 from discreet.audit.suite import DEVICES, PROTOTYPES, TESTS, Audit, Size, audit
-from discreet.cli.charged import Charged, given_ledger, refuse_ledger
 from discreet.cli.output import Output, print_json, printer, show_table, spinner
 from discreet.cli.request import argument, option, takes
 from discreet.cli.rows import Items, Rows
-from discreet.cli.settings import Sets, read_settings
+from discreet.cli.settings import Charged, Sets, read_settings, refuse_ledger
 from discreet.data.ratings import FileReading, Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
 from discreet.methods.method import PrivateMethod
@@ -104,18 +103,14 @@ def _own(ctx: click.Context, request: _Asked, source: str) -> bool:
     if request.catalogue is None:
         raise CatalogueMissing("an audit needs a public list of items: give it with --catalogue FILE")
     asked, half = method(**read_settings(request.sets)), method.public_half
-    ledger, run = given_ledger(request.ledger, request.ledger_group), None
+    ledger, run = request.given_ledger(), None
     if ledger is not None:  # what the releases cost is reserved before any rating is read
         price = asked.price(budget)
         run = ctx.with_resource(
             ledger.begin(budget, price, method=f"audit of {half.name}", adaptive=half.adaptive)
         )
     catalogue = request.read_catalogue(request.encoding)
-    reading: FileReading = {
-        **request.reading(),
-        "rating_range": request.rating_range,
-        "catalogue": catalogue,
-    }
+    reading: FileReading = {**request.reading(), "rating_range": request.rating_range, "catalogue": catalogue}
     ratings = Ratings.from_file(source, **reading)
     with spinner("replaying neighbours"):
         found = replay(asked, ratings, budget, ledger=run)

@@ -35,11 +35,7 @@ def command(request: _Asked) -> None:
         "epsilon": budget.epsilon,
         "delta": budget.delta,
         "mu": mu,
-        "renyi": {
-            "mu": renyi,
-            "epsilon_of_mu": epsilon_renyi(mu, budget.delta),
-            "noise_ratio": mu / renyi,
-        },
+        "renyi": {"mu": renyi, "epsilon_of_mu": epsilon_renyi(mu, budget.delta), "noise_ratio": mu / renyi},
         "releases": releases,
         "mu_per_release": mu / math.sqrt(releases),
         "noise_multiplier": math.sqrt(releases) / mu,
@@ -50,10 +46,7 @@ def command(request: _Asked) -> None:
     facts = (
         ("mu (exact)", f"{mu:.6g}"),
         ("mu by the Rényi conversion", f"{renyi:.6g}  ({mu / renyi:.3f} times the noise)"),
-        (
-            "epsilon the Rényi conversion states for the exact mu",
-            f"{epsilon_renyi(mu, budget.delta):.6g}",
-        ),
+        ("epsilon the Rényi conversion states for the exact mu", f"{epsilon_renyi(mu, budget.delta):.6g}"),
         (f"mu for each of {releases} equal releases", f"{plan['mu_per_release']:.6g}"),
         ("noise of each, in units of one user's largest change", f"{plan['noise_multiplier']:.6g}"),
     )

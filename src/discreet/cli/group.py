@@ -44,6 +44,11 @@ COMMANDS = {
     "collect": "Collect one noisy bit per device and round; there is nothing in it to trust.",
     "doctor": "Show versions, threads and libraries, and test noise, kernels and storage on this machine.",
 }
+# Commands that share a file with another, and which.
+_TOGETHER = {
+    **dict.fromkeys(("demo", "sample"), "demo"),
+    **dict.fromkeys(("recommend", "similar", "explain"), "recommend"),
+}
 INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended
 
 
@@ -90,8 +95,9 @@ class Commands(click.Group):
         """The command of that name, or ``None``."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"discreet.cli.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
+        name = cmd_name.replace("-", "_")
+        module = importlib.import_module(f"discreet.cli.{_TOGETHER.get(name, name)}")
+        command: click.Command = getattr(module, name if name in _TOGETHER else "command")
         return command
 
     def resolve_command(

@@ -64,13 +64,7 @@ def of_one(histories: AnyRatings | History, request: Person) -> History:
 
 
 def read_histories(request: Person, model: Model, place: Place) -> AnyRatings | History:
-    """What a file, a folder or a pattern holds: many users' rows over the model's catalogue, or one history.
-
-    Parameters
-    ----------
-    place
-        Where the rows of many users are held.
-    """
+    """What a file, a folder or a pattern holds: many users' rows over the model's catalogue, or one history."""
     path, explicit = request.history, model.item_side.scale.explicit
     if is_prepared(path):
         return place.read(path, "history", model, {})

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from discreet.cli.charged import LEDGER_VARIABLE
 from discreet.cli.output import Output, print_json, printer, show_table
 from discreet.cli.request import argument, option, takes
+from discreet.cli.settings import LEDGER_VARIABLE
 from discreet.errors import BudgetInvalid, LedgerInvalid
 from discreet.model import Model
 from discreet.privacy.account.account import Account, Run
@@ -25,12 +25,7 @@ __all__ = ["command", "shown"]
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
-class _InOrder(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-
-@click.group("ledger", cls=_InOrder)
+@click.group("ledger")
 def command() -> None:
     """Show what all runs on the same people's ratings have cost, and what is left.
 
@@ -115,13 +110,9 @@ def shown(account: Account, delta: float) -> dict[str, Any]:
 def _run(run: Run) -> dict[str, Any]:
     asked = run.asked
     return {
-        "when": asked.when,
+        **asked.model_dump(include={"when", "method", "trust", "group", "delta"}),
         "model": asked.model or asked.method,
-        "method": asked.method,
-        "trust": asked.trust,
-        "group": asked.group,
         "epsilon": run.epsilon,
-        "delta": asked.delta,
         "state": run.state,
         "charges": len(run.charges),
         "budget": {"epsilon": asked.epsilon, "delta": asked.delta},

@@ -85,13 +85,7 @@ def show_table(
     title: str | None = None,
     right: Collection[str] = (),
 ) -> None:
-    """Print rows under their headings, or facts and what they are where there are none.
-
-    Parameters
-    ----------
-    right
-        Headings of columns of numbers.
-    """
+    """Print rows under their headings (those of numbers: ``right``), or facts where there are none."""
     table = Table(title=title, title_justify="left", show_header=bool(headings))
     for heading in headings:
         table.add_column(heading, justify="right" if heading in right else "left")
@@ -135,19 +129,7 @@ def spinner(stage: str) -> Iterator[None]:
 def check_file(
     out: Path, *endings: str, name: str = "--out", model: Path | None = None, force: bool = True
 ) -> None:
-    """Refuse a place that a file cannot be written to, before anything is computed.
-
-    Parameters
-    ----------
-    endings
-        Of which it must have one.
-    name
-        The option's.
-    model
-        A folder that must hold the model alone: with a file too many it is no model any more.
-    force
-        Whether a file that is there may be replaced.
-    """
+    """Refuse a place that no file can be written to, before anything is computed; ``model``: a folder it is not in."""
     folder = out.absolute().parent
     if endings and out.suffix.lower() not in endings:
         raise SettingsInvalid(

@@ -1,4 +1,4 @@
-"""``discreet recommend``: items for one person or for many."""
+"""``discreet recommend``, ``similar`` and ``explain``: items for a person or for many, items like an item, and why."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from discreet.catalogue import Catalogue
-from discreet.cli.answers import say_notes, sentence, show_recommendations
 from discreet.cli.histories import Person, of_one, read_histories
-from discreet.cli.output import check_file, print_json, printer, show_table
-from discreet.cli.request import option, takes
+from discreet.cli.output import Output, check_file, print_json, printer, show_table
+from discreet.cli.request import argument, option, takes
 from discreet.cli.where import Place, Reader
 from discreet.data import StoredRatings
 from discreet.data.ratings import Ratings
@@ -24,15 +23,21 @@ from discreet.engines.choice import AnyRatings
 from discreet.errors import HistoryInvalid, SettingsInvalid
 from discreet.model import History, Model, Recommendations
 from discreet.model.directory import replace_file
+from discreet.model.explanation import Explanation
 from discreet.model.history import BLOCK
+from discreet.model.recommendations import FEW_STAND_OUT
 
-__all__ = ["command"]
+__all__ = ["explain", "recommend", "show_recommendations", "similar"]
 
 # Rows that are made at once, at least those of a block of users.
 _ROWS = 1 << 20
+_MARKS = {
+    "unknown": "next to nothing is known about this item",
+    "guess": "added after training, so known by its features alone",
+}
 
 
-class _Asked(Person, Reader):
+class _Recommend(Person, Reader):
     count: int = option("How many items.", 10, name="-n", ge=1)
     allowed: str | None = option("List of items to choose from.", metavar="FILE")
     blocked: str | None = option("List of items never to choose.", metavar="FILE")
@@ -49,8 +54,8 @@ class _Asked(Person, Reader):
         return {**choice, "unknown_items": self.unknown_items}
 
 
-@takes(_Asked, "recommend")
-def command(request: _Asked) -> None:
+@takes(_Recommend, "recommend")
+def recommend(request: _Recommend) -> None:
     """Recommend items from a history, for anyone, whether they were in the training data or not.
 
     This costs no privacy budget: a person's own history meets only what was released. With --out, users are
@@ -72,7 +77,7 @@ def command(request: _Asked) -> None:
         history = _asked_for(read_histories(request, model, Place(request, [request.history], held)), request)
         if request.out is not None:
             _write(model, history, request, request.out)
-            say_notes(model.notes)
+            _say_notes(model.notes)
             return
         if isinstance(history, StoredRatings):
             raise SettingsInvalid(
@@ -81,7 +86,7 @@ def command(request: _Asked) -> None:
         found = _recommend(model, history, request)
     if request.as_json:
         print_json(_as_dict(found, request.user))
-        say_notes(model.notes)
+        _say_notes(model.notes)
     elif isinstance(found, Recommendations):
         show_recommendations(found, "Recommended", score_name)
     else:
@@ -91,10 +96,10 @@ def command(request: _Asked) -> None:
         )
         show_table(rows, ("user", "rank", "item", score_name))
         for note in model.notes:
-            printer().print(sentence(note))
+            printer().print(_sentence(note))
 
 
-def _asked_for(histories: AnyRatings | History, request: _Asked) -> AnyRatings | History:
+def _asked_for(histories: AnyRatings | History, request: _Recommend) -> AnyRatings | History:
     """Everybody, or the one who was named."""
     if request.user is not None:
         return of_one(histories, request)
@@ -106,7 +111,9 @@ def _asked_for(histories: AnyRatings | History, request: _Asked) -> AnyRatings |
     return histories
 
 
-def _recommend(model: Model, history: Ratings | History, request: _Asked) -> Recommendations | pl.DataFrame:
+def _recommend(
+    model: Model, history: Ratings | History, request: _Recommend
+) -> Recommendations | pl.DataFrame:
     if isinstance(history, Ratings):
         return model.recommend_batch(history, request.count, **request.choice())
     return model.recommend(history, request.count, disliked=request.disliked, **request.choice())
@@ -122,7 +129,7 @@ def _as_dict(found: Recommendations | pl.DataFrame, user: str | None) -> dict[st
     return {"users": users}
 
 
-def _write(model: Model, history: AnyRatings | History, request: _Asked, out: Path) -> None:
+def _write(model: Model, history: AnyRatings | History, request: _Recommend, out: Path) -> None:
     """All lists in a file, whole or not at all, written as they are made: never all of them in memory."""
     told = {"rows": 0, "shortfall": 0}
 
@@ -140,7 +147,7 @@ def _write(model: Model, history: AnyRatings | History, request: _Asked, out: Pa
         click.echo(f"{told['rows']:,} rows, {told['shortfall']:,} of them without an item left, in {out}")
 
 
-def _frames(model: Model, history: AnyRatings | History, request: _Asked) -> Iterator[pl.DataFrame]:
+def _frames(model: Model, history: AnyRatings | History, request: _Recommend) -> Iterator[pl.DataFrame]:
     """Lists of some users each; from disk in the order of the blocks."""
     if not isinstance(history, Ratings | StoredRatings):
         found = _recommend(model, history, request)
@@ -174,3 +181,139 @@ def _write_parquet(frames: Iterator[pl.DataFrame], file: BinaryIO) -> None:
     table.sink_parquet(file, engine="streaming", maintain_order=True)
     if failed:
         raise failed[0]
+
+
+def show_recommendations(found: Recommendations, title: str, score_name: str) -> None:
+    """Print ranks, items, titles and marks where there are any, scores, and what is missing."""
+    headings = ("", "item", "title", score_name, "± by noise", "mark")
+    rows = [
+        (
+            *(str(rank), str(one.item), one.title or "", f"{one.score:.3f}"),
+            *("" if one.deviation is None else f"{one.deviation:.3f}", one.mark or ""),
+        )
+        for rank, one in enumerate(found, 1)
+    ]
+    # Of what no item has there is no column.
+    kept = [place for place in range(6) if place not in (2, 4, 5) or any(row[place] for row in rows)]
+    shown = [[row[place] for place in kept] for row in rows]
+    show_table(shown, [headings[place] for place in kept], title, right=("", score_name, "± by noise"))
+    console = printer()
+    for line in (*_explained(entry.mark for entry in found), *map(_sentence, found.notes)):
+        console.print(line)
+    if found.shortfall and FEW_STAND_OUT not in found.notes:
+        console.print(f"{found.shortfall} of {found.requested} are missing: no more items are left.")
+    if found.ignored:
+        console.print(f"{found.ignored} unknown ids were left out.")
+
+
+def _explained(marks: Iterable[str | None]) -> list[str]:
+    """One line for each mark that occurs, and what it means."""
+    present = set(marks)
+    return [f"{mark}: {meaning}." for mark, meaning in _MARKS.items() if mark in present]
+
+
+def _sentence(note: str) -> str:
+    """A note as a sentence of its own."""
+    return f"{note[0].upper()}{note[1:]}."
+
+
+def _say_notes(notes: Iterable[str]) -> None:
+    """Print notes on stderr, where they are not in the way of JSON."""
+    for note in notes:
+        click.echo(_sentence(note), err=True)
+
+
+class _Similar(Output):
+    model: str = argument("MODEL")
+    item: str = option("Id of the item to compare with.")
+    count: int = option("How many items.", 10, name="-n", ge=1)
+
+
+@takes(_Similar, "similar")
+def similar(request: _Similar) -> None:
+    """Show the items that are most like an item.
+
+    Of a table of weights: how often two items are taken together, over the root of how often each is, with the
+    standard deviation that the noise gives it. What does not stand out of the noise is not shown.
+
+    Of factors: the expected correlation of what people think of the two items. It is smaller for items of which little
+    is known; such items are marked.
+
+    \b
+    Example:
+      discreet similar model/ --item item-17 -n 5
+    """
+    model = Model.load(request.model)
+    found = model.similar(request.item, request.count)
+    if request.as_json:
+        print_json({"item": request.item, **found.to_dict()})
+        _say_notes(found.notes)
+    else:
+        show_recommendations(found, f"Like {request.item}", "similarity")
+
+
+class _Explain(Person):
+    item: str | None = option("Which item.  [default: the first that is recommended]")
+    count: int = option("How many ratings to show.", 10, name="-n", ge=1)
+
+
+@takes(_Explain, "explain")
+def explain(request: _Explain) -> None:
+    """Say why an item has its score for a person: what the item itself and each rating add to it.
+
+    The parts add up to the score. This costs no privacy budget: a person's own history meets only what was released.
+
+    \b
+    Examples:
+      discreet explain model/ --history mine.csv
+      discreet explain model/ --history mine.csv --item item-17 --json
+    """
+    model = Model.load(request.model)
+    with ExitStack() as held:
+        place = Place(Reader(), [request.history], held)
+        history = of_one(read_histories(request, model, place), request)
+    said: dict[str, Any] = {"disliked": request.disliked, "unknown_items": request.unknown_items}
+    wanted: Any = request.item
+    if wanted is None:
+        best = list(model.recommend(history, 1, **said))
+        if not best:
+            raise HistoryInvalid(
+                "the history has every item, so none is left to recommend; name one with --item"
+            )
+        wanted = best[0].item
+    found = model.explain(history, wanted, **said)
+    if request.as_json:
+        print_json(found.to_dict())
+    else:
+        _show_reasons(found, request.count, explicit=model.item_side.scale.explicit)
+
+
+def _show_reasons(found: Explanation, count: int, *, explicit: bool) -> None:
+    rates = found.goal == "rate"
+    others = found.pulls[count:]
+    middle = "for everybody: the middle of the scale" if rates else "for everybody"
+    itself = f"the item itself: how {'well it is liked' if rates else 'popular it is'}"
+    given = ((middle, found.centre), (itself, found.offset), ("what is not in the history", found.rest))
+    rows = [(what, "", adds) for what, adds in given if abs(adds) > 5e-5]
+    rows += [
+        (str(one.title or one.item), _said(one.rating, explicit), one.total) for one in found.pulls[:count]
+    ]
+    if others:
+        rows.append((f"{len(others)} more ratings together", "", sum(one.total for one in others)))
+    if abs(found.cut) > 5e-5:
+        rows.append(("brought back into the range", "", found.cut))
+    shown = [(what, said, f"{adds:+.4f}") for what, said, adds in rows]
+    shown.append(("predicted rating" if rates else "score", "", f"{found.score:.4f}"))
+    show_table(
+        shown, ("what", "rating", "adds"), f"Why {found.title or found.item}?", right=("rating", "adds")
+    )
+    for line in (*_explained([found.mark]), *map(_sentence, found.notes)):
+        printer().print(line)
+    if found.ignored:
+        printer().print(f"{found.ignored} unknown ids were left out.")
+
+
+def _said(rating: float | None, explicit: bool) -> str:
+    if rating is None:
+        return "chosen"
+    return f"{rating:g}" if explicit else "not for me"

@@ -41,16 +41,10 @@ def argument(metavar: str, **settings: Any) -> Any:
 
 
 def option(words: str, default: Any = None, *, name: str | None = None, **settings: Any) -> Any:
-    """An option. Without a default it is required, unless its type has ``None`` in it, or is a flag or repeatable.
+    """An option, ``words``: for ``--help``; ``name``: as it is typed, if not as the field is called.
 
-    Parameters
-    ----------
-    words
-        For ``--help``.
-    name
-        As it is typed, if not as the field is called.
-    settings
-        Bounds (``ge``, ``gt``, ``le``, ``lt``) as pydantic calls them; all else as click does.
+    Without a default it is required, unless its type has ``None`` in it, or is a flag or repeatable. Bounds are
+    called as in pydantic (``ge``, ``gt``, ``le``, ``lt``), all other settings as in click.
     """
     return Field(default, description=words, json_schema_extra={"name": name, **settings})
 

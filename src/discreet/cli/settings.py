@@ -1,20 +1,37 @@
-"""Settings of a method: ``--goal``, ``--rank``, ``--rounds``, and ``--set key=value``."""
+"""Settings of a method (``--goal``, ``--rank``, ``--rounds``, ``--set``), and the ledger of whoever spends a budget."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
+from click.core import ParameterSource
 
 from discreet.cli.request import Request, adds, option
 from discreet.errors import SettingsInvalid
 from discreet.methods.registry import DEFAULTS
 from discreet.methods.settings import Settings
 
-__all__ = ["Auto", "Chosen", "Goal", "Sets", "method_for", "read_goal", "read_settings", "set_option"]
+if TYPE_CHECKING:
+    from discreet.privacy.account.ledger_file import LedgerFile
+
+__all__ = [
+    "LEDGER_VARIABLE",
+    "Charged",
+    "Chosen",
+    "Sets",
+    "method_for",
+    "read_goal",
+    "read_settings",
+    "refuse_ledger",
+    "set_option",
+]
+
+LEDGER_VARIABLE = "DISCREET_LEDGER"
 
 Auto: TypeAlias = int | Literal["auto"]
 Goal: TypeAlias = Literal["rank", "rate"]
@@ -65,6 +82,41 @@ class Chosen(Sets):
     )
 
 
+class Charged(Request):
+    """Where the cost of all runs on these people's ratings is kept."""
+
+    ledger: str | None = option(
+        "Keep what all runs on these people's ratings cost in FILE, and refuse this one if a cap has no room.",
+        metavar="FILE",
+        envvar=LEDGER_VARIABLE,
+    )
+    ledger_group: str | None = option(
+        "For ratings of some people alone: you declare that nobody is in two groups of the ledger."
+    )
+
+    def given_ledger(self) -> LedgerFile | None:
+        """The ledger that was named, here or by the environment; says so where it begins with this run."""
+        if not self.ledger:
+            if self.ledger_group is not None:
+                raise SettingsInvalid("--ledger-group without --ledger: name the file as well")
+            return None
+        from discreet.privacy.account.ledger_file import LedgerFile
+
+        if not Path(self.ledger).exists():
+            click.echo(
+                f"Began the ledger {self.ledger}: it knows of no earlier run on these ratings.", err=True
+            )
+        return LedgerFile(self.ledger, group=self.ledger_group)
+
+
+def refuse_ledger(ctx: click.Context, why: str) -> None:
+    """Refuse a ledger that was asked for where nothing can be charged; one that the environment names is left alone."""
+    for name in ("ledger", "ledger_group"):
+        typed = ctx.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.ENVIRONMENT)
+        if typed and ctx.params.get(name):
+            raise SettingsInvalid(f"{why} has no use for --{name.replace('_', '-')}; leave it out")
+
+
 def read_settings(pairs: Sequence[str]) -> dict[str, Any]:
     """Settings from ``key=value`` pairs."""
     settings: dict[str, Any] = {}
@@ -94,16 +146,7 @@ def read_goal(
 ) -> dict[str, str]:
     """The setting ``goal`` of a method that has one; what a person asked for and cannot have is refused.
 
-    Parameters
-    ----------
-    goal
-        As typed; ``None`` where it was left out.
-    method, settings
-        Its name and the type of its settings.
-    rated
-        Whether there are ratings.
-    makes_lists
-        Whether the method makes lists, and predicts no ratings, also where there are some.
+    ``makes_lists``: whether the method makes lists, and predicts no ratings, also where there are some (``rated``).
     """
     if goal == "rate" and (makes_lists or not rated):
         why = f"--method {method} predicts none" if rated else "there are none without --rating and its range"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from discreet.catalogue import Catalogue
-from discreet.cli.charged import given_ledger, refuse_ledger
 from discreet.cli.output import (
     ReportProgress,
     counts,
@@ -25,6 +24,7 @@ from discreet.cli.output import (
 )
 from discreet.cli.request import takes
 from discreet.cli.resumable import ResumableCommand, resumed
+from discreet.cli.settings import refuse_ledger
 from discreet.cli.training import Asked, Training
 from discreet.cli.where import (
     chosen_engine,
@@ -52,17 +52,6 @@ __all__ = ["command"]
 # What a model may take: factors in 64 bits of a rank that methods choose themselves up to here, with what is known of
 # each item beside them, and ids and titles of some length.
 _RANK, _PER_FACTOR, _PER_ITEM, _ALWAYS = 64, 16, 400, 1 << 20
-_NOT_IN_THE_TABLE = {
-    "epsilon",
-    "delta",
-    "mu",
-    "releases",
-    "private",
-    "holder",
-    "ledger",
-    "this_run",
-    "earlier_runs",
-}
 
 
 @takes(Training, "train", cls=ResumableCommand)
@@ -163,7 +152,7 @@ def _reserve(
     if not isinstance(method, PrivateMethod) or budget is None:
         refuse_ledger(ctx, f"--method {method.method_name()}, which spends no budget,")
         return None
-    ledger, discovers = given_ledger(request.ledger, request.ledger_group), request.catalogue is None
+    ledger, discovers = request.given_ledger(), request.catalogue is None
     if ledger is None or (method.method_name() == "user-mean" and not discovers):
         return None
     run = ledger.begin(
@@ -223,13 +212,8 @@ def _summarise(model: Model, rounds: int) -> dict[str, Any]:
 def _show(result: dict[str, Any], model: Model, out: str) -> None:
     """The summary as a table, the model's statement, where the model is, and apart what is the holder's own."""
     # A table of weights has no rank, and always takes two sums.
-    left_out = _NOT_IN_THE_TABLE | ({"rank", "rounds"} if "head" in result else set())
-    facts = [
-        (key.replace("_", " "), f"{value:,}" if isinstance(value, int) else value)
-        for key, value in result.items()
-        if key not in left_out
-    ]
-    show_table(facts, title="Trained")
+    told = ("method", "goal", "head") if "head" in result else ("method", "goal", "rank", "rounds")
+    show_table([(key, result[key]) for key in told], title="Trained")
     for line in (*model.notes, model.statement, f"Saved to {out}"):
         printer().print(str(line))
     show_holder(result["holder"])

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from discreet.cli.charged import Charged
 from discreet.cli.output import Output
 from discreet.cli.request import argument, option
 from discreet.cli.rows import Items, Rows
-from discreet.cli.settings import Chosen, method_for, read_goal, read_settings
+from discreet.cli.settings import Charged, Chosen, method_for, read_goal, read_settings
 from discreet.cli.where import Engine
 from discreet.data.ratings import FileReading
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid

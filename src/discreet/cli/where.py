@@ -186,22 +186,14 @@ class Reader(Request):
         "auto",
     )
     blocks: str | None = option(
-        "With --engine disk: keep the grouped ratings in DIR, not in TMPDIR until the end.",
-        metavar="DIR",
+        "With --engine disk: keep the grouped ratings in DIR, not in TMPDIR until the end.", metavar="DIR"
     )
 
 
 class Place:
-    """Where tables of ratings are held while a command looks at them.
+    """Where all tables of a command are held while it looks at them: in memory, or on disk.
 
-    Parameters
-    ----------
-    request
-        What the command was asked; in memory or on disk as it fits where that does not say.
-    sources
-        All tables of the command: all of them are held in memory, or all of them on disk.
-    held
-        Removes what was written for this command alone, at its end.
+    ``held`` removes what was written for this command alone, at its end.
     """
 
     def __init__(self, request: Reader, sources: list[str], held: ExitStack) -> None:

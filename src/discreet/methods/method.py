@@ -205,8 +205,7 @@ class PrivateMethod(Estimator):
         ledger: bool,
     ) -> tuple[Checkpoint, np.random.Generator | int | None]:
         """The folder that the run is kept in, and its seed."""
-        from discreet.methods.checkpoint import Checkpoint
-        from discreet.methods.checkpoint.terms import run_terms
+        from discreet.methods.checkpoint import Checkpoint, run_terms
 
         if isinstance(rng, np.random.Generator):
             raise SettingsInvalid("a run that may be resumed needs a seed or None as rng, not a generator")

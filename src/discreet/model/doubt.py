@@ -9,6 +9,7 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 
 from discreet.errors import ModelInvalid
+from discreet.model.shapes import check_shapes
 from discreet.types import Bools, Floats, Indices
 
 __all__ = ["NOTHING_LEARNT", "Doubt", "Mark"]
@@ -69,16 +70,7 @@ class Doubt:
         )
 
     def check(self, n_items: int) -> None:
-        """Refuse arrays that do not fit the model.
-
-        Raises
-        ------
-        ModelInvalid
-            Naming what is wrong.
-        """
-        for name in ("noise_ratio", "guessed"):
-            array = getattr(self, name)
-            if array is not None and array.shape != (n_items,):
-                raise ModelInvalid(f"the doubt's {name} has the shape {array.shape} and not {(n_items,)}")
+        """Refuse arrays that do not fit the model (`ModelInvalid`)."""
+        check_shapes(self, noise_ratio=(n_items,), guessed=(n_items,))
         if not ((self.noise_ratio >= 0.0) & (self.noise_ratio <= 1.0)).all():
             raise ModelInvalid("the doubt's noise_ratio must lie between 0 and 1")

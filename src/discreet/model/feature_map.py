@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from discreet.errors import ModelInvalid
+from discreet.model.shapes import check_shapes
 from discreet.types import Floats
 
 __all__ = ["FeatureMap"]
@@ -53,20 +54,7 @@ class FeatureMap:
         return guessed
 
     def check(self, rank: int) -> None:
-        """Refuse arrays that do not fit the model, or numbers that are not finite.
-
-        Raises
-        ------
-        ModelInvalid
-            Naming what is wrong.
-        """
-        order = 1 + rank
-        if self.weights.ndim != 2 or self.weights.shape[1] != order or self.base.shape != (order,):
-            raise ModelInvalid(
-                f"the feature map has weights {self.weights.shape} and base {self.base.shape}, not (columns, {order}) "
-                f"and ({order},)"
-            )
-        if not (np.isfinite(self.weights).all() and np.isfinite(self.base).all()):
-            raise ModelInvalid("the feature map has numbers that are not finite")
+        """Refuse arrays that do not fit the model, or numbers that are not finite (`ModelInvalid`)."""
+        check_shapes(self, weights=(*self.weights.shape[:1], 1 + rank), base=(1 + rank,))
         if not 0.0 <= self.noise_ratio <= 1.0:
             raise ModelInvalid(f"the feature map's noise_ratio is {self.noise_ratio}, not between 0 and 1")

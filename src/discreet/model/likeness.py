@@ -118,7 +118,7 @@ class Likeness:
 
     def check(self, n_items: int) -> None:
         """Refuse arrays that do not fit each other or the items (`ModelInvalid`)."""
-        entries, columns = len(self.columns), len(self.roots)
+        entries, columns = self.columns.size, self.roots.size
         check_shapes(self, mass=(n_items,), ridge=(n_items,), scale=(n_items,), starts=(n_items + 1,))
         check_shapes(self, columns=(entries,), values=(entries,), roots=(columns,))
         check_rows(self.starts, self.columns, columns, "the items' features")

@@ -153,10 +153,10 @@ class Model:
         """
         _check_n(n)
         coefficients, read = self._coefficients(history, unknown_items, disliked)
-        mask, strangers = self.mask(allowed, blocked, unknown_items)
+        mask, strangers = self._mask(allowed, blocked, unknown_items)
         seen = (read.indptr, read.items) if exclude_seen else None
         index, scores = self.item_side.top(coefficients, n, seen, mask)
-        return self.named(index[0], scores[0], n, read.ignored + strangers)
+        return self._named(index[0], scores[0], n, read.ignored + strangers)
 
     def recommend_batch(
         self,
@@ -177,7 +177,7 @@ class Model:
         """
         _check_n(n)
         self.check_histories(histories)
-        mask, _ = self.mask(allowed, blocked, unknown_items)
+        mask, _ = self._mask(allowed, blocked, unknown_items)
         index = np.full((len(histories.indptr) - 1, n), -1, dtype=np.int32)
         scores = np.full(index.shape, np.nan)
         for part in fold_in_blocks(self.item_side, histories, block):
@@ -233,7 +233,7 @@ class Model:
         _check_n(n)
         position = int(locate([item], self.catalogue, "the request", "error", droppable=False)[0][0])
         found = self.item_side.similar(position, n, name_some([item]))
-        listed = self.named(found.items, found.likeness, n)
+        listed = self._named(found.items, found.likeness, n)
         entries = tuple(
             entry._replace(deviation=None if math.isnan(deviation) else deviation)
             for entry, deviation in zip(listed, found.deviation.tolist(), strict=True)
@@ -366,7 +366,7 @@ class Model:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the ``manifest.json`` that it is saved with: what later statements name it by."""
+        """What later statements name it by; see `discreet.model.storage.digest`."""
         return storage.digest(self._parts())
 
     @classmethod
@@ -374,7 +374,7 @@ class Model:
         """Read a saved model; anything altered, missing or added is refused with `ModelInvalid`."""
         return cls(*storage.read(directory)[0])
 
-    def mask(
+    def _mask(
         self, allowed: Iterable[Any] | None, blocked: Iterable[Any] | None, unknown_items: UnknownItems
     ) -> tuple[Bools | None, int]:
         """Which items may be listed, ``None`` for all, and how many ids were unknown."""
@@ -388,7 +388,7 @@ class Model:
             strangers += missing
         return mask, strangers
 
-    def named(
+    def _named(
         self, index: npt.NDArray[np.int32], scores: Floats, requested: int, ignored: int = 0
     ) -> Recommendations:
         """Positions and scores, the best first, with ids, titles and marks; a position of -1 ends them."""

@@ -9,13 +9,13 @@ from typing import Any
 import click
 
 from discreet.catalogue import Catalogue
-from discreet.cli.charged import Charged, given_ledger
 from discreet.cli.federate.files import check_message_place, read_message, write_message
 from discreet.cli.federate.output import Teller
 from discreet.cli.federate.server import read_catalogue
 from discreet.cli.output import Output, counts, print_json, printer, say_dropped, show_holder
 from discreet.cli.request import option, takes
 from discreet.cli.rows import Rows
+from discreet.cli.settings import Charged
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.model.storage import check_target
@@ -59,7 +59,7 @@ class _AtSilo(Output, Charged, Rows):
 
     def read(self, agreement: AnyAgreement, catalogue: Catalogue) -> tuple[Ratings, LedgerRun | None]:
         """The silo's ratings. Where there is a ledger, the agreed budget is reserved in it before any is read."""
-        ledger, run = given_ledger(self.ledger, self.ledger_group), None
+        ledger, run = self.given_ledger(), None
         if ledger is not None:
             begun = begin_run(ledger, agreement, self.name, catalogue.paid)
             run = click.get_current_context().with_resource(begun)
