@@ -179,8 +179,8 @@ class Ratings:
     ) -> Ratings:
         """Take arrays of the form the attributes describe (of a scipy CSR matrix as well), checked.
 
-        Items may come in any order in a user. Without a catalogue the indices are the item ids, without user ids
-        the row numbers are. What is no number, or outside the range, is left out; `allow_dropped` is that of `from_frame`.
+        Items may come in any order in a user. Without a catalogue the indices are the item ids, and without user ids
+        the row numbers are. What is no number, or outside the range, is left out.
         """
         listed, rules = _catalogue(catalogue), RowRules(allow_dropped=allow_dropped)
         encoded = encode_arrays(indptr, items, values, listed, rating_range, user_ids, rules)
