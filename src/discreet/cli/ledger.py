@@ -138,7 +138,7 @@ class _Plan(Output):
     delta: str = option("Of each run.", "1e-6")
     group: str | None = option("Plan for this group of the ledger.")
     cap_epsilon: str | None = option("A cap to plan with; the ledger's own if left out.")
-    cap_delta: str | None = option("Of the cap; --delta if left out.")
+    cap_delta: str | None = option("Of the cap; --delta if left out.", about="cap_epsilon")
 
 
 @takes(_Plan, "plan", group=command)
@@ -155,8 +155,6 @@ def _plan(request: _Plan) -> None:
     cap = account.cap
     if request.cap_epsilon is not None:
         cap = Budget.parse(request.cap_epsilon, request.cap_delta or request.delta)
-    elif request.cap_delta is not None:
-        raise BudgetInvalid("--cap-delta without --cap-epsilon: a cap has both")
     budget = Budget.parse(request.epsilon, request.delta)
     plan = Plan(account.cost(request.group), budget, request.runs)
     delta = cap.delta if cap is not None else max(budget.delta, account.delta)
