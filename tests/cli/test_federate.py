@@ -105,15 +105,6 @@ def test_the_authority_says_that_it_is_for_tests(run: Run, tmp_path: Path) -> No
     assert sorted(content["public_mask_keys"]) == ["north", "south"]  # type: ignore[call-overload]
 
 
-def test_an_authority_for_a_host_that_cannot_be_leaves_nothing(
-    run: Run, refused: Refused, tmp_path: Path
-) -> None:
-    make = ("federate", "authority", tmp_path / "tls", "--silos", "north")
-    for host in ("é.x", "bad host name!", ""):
-        assert "neither a host name nor an address" in refused(*make, "--host", host)
-    assert run(*make, "--host", "server.example").exit_code == 0
-
-
 def test_a_key_of_ones_own_goes_into_an_agreement(run: Run, site: Path, tmp_path: Path) -> None:
     keys = [run("federate", "key", tmp_path / name).stdout.strip() for name in ("one", "two")]
     signing = [run("federate", "key", "--signing", tmp_path / f"s{k}").stdout.strip() for k in range(3)]
@@ -260,17 +251,6 @@ def test_simulate_loses_no_row_without_a_user_or_a_silo(
     assert not out.exists()
 
 
-@pytest.mark.parametrize("column", ["user", "item", "stars"])
-def test_simulate_wants_the_silo_in_a_column_of_its_own(
-    run: Run, site: Path, tmp_path: Path, column: str
-) -> None:
-    options = simulation(site, tmp_path / "model", "--silo-column", column)
-    result = run("federate", "simulate", site / "all.csv", *options)
-    assert result.exit_code == 2
-    assert "must be different columns" in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
 def test_simulate_names_a_bad_row_by_its_place_in_the_whole_file(
     refused: Refused, site: Path, tmp_path: Path
 ) -> None:
@@ -354,20 +334,6 @@ def test_simulate_needs_one_way_to_split(refused: Refused, site: Path, tmp_path:
     assert "either --silo-column" in refused("federate", "simulate", site / "all.csv", *options, *both)
     other = ("--silo-column", "country")
     assert "no column 'country'" in refused("federate", "simulate", site / "all.csv", *options, *other)
-
-
-def test_endless_brackets_are_refused(refused: Refused, site: Path, tmp_path: Path) -> None:
-    (tmp_path / "keys.json").write_text("[" * 100_000)
-    options = (
-        "--keys",
-        tmp_path / "keys.json",
-        "--catalogue",
-        site / "items.csv",
-        "--out",
-        tmp_path / "a.json",
-    )
-    assert "must be a JSON object" in refused("federate", "agree", "--name", "x", *TERMS, *options)
-    assert not (tmp_path / "a.json").exists()
 
 
 def test_a_goal_is_a_method_that_silos_agree_on(run: Run, site: Path, agreed: Path) -> None:

@@ -78,22 +78,6 @@ def test_simulate_then_recommend_similar_and_evaluate(
     assert 0.0 <= scores["recall@20"] <= 1.0
 
 
-@pytest.mark.usefixtures("forked")
-def test_clicks_become_a_model_of_clicks(run: Run, shop: Path, tmp_path: Path) -> None:
-    out, columns = tmp_path / "model", COLUMNS[:4]
-    terms = ("--method", "prototypes", "--prototypes", 3, "--epsilon", 30, "--rank", 2, "--implicit")
-    options = (*columns, *terms, "--silos", 2, "--catalogue", shop / "items.csv", "--out", out)
-    assert run("federate", "simulate", shop / "train.csv", *options).exit_code == 0
-    model = Model.load(out)
-    assert not model.item_side.scale.explicit
-    picks = model.recommend(model.catalogue.ids[:2].tolist(), n=4)
-    assert len(picks) == 4
-    history = ("--history", shop / "train.csv", *columns)
-    scores = json.loads(run("evaluate", out, shop / "test.csv", *history, "--json").stdout)
-    assert scores["rmse"] is None
-    assert 0.0 <= scores["recall@20"] <= 1.0
-
-
 def _sent_bytes(model: Path) -> int:
     """Length of the message with a model, written again from where it was saved."""
     agreement = SimpleNamespace(run_id="f" * 32)
@@ -152,16 +136,6 @@ def test_going_on_without_several_silos_at_once(
     content = json.loads(run(*drop, "--silo", "south", "--json").stdout)
     assert (content["roster"], content["waiting_for"]) == (["east"], ["east"])
     assert "not awaited" in refused(*drop)
-
-
-def test_commands_that_sums_have_alone(run: Run, refused: Refused, shop: Path, tmp_path: Path) -> None:
-    assert run(*agree(shop, tmp_path)).exit_code == 0
-    server = ("--agreement", tmp_path / "agreement.json", "--store", tmp_path / "run.sqlite")
-    assert "there is no store" in refused("federate", "finish", *server)
-    key = ("--signing-key", tmp_path / "tls" / "server" / "signing.key")
-    assert "nothing is asked" in refused(
-        "federate", "export", *server, *key, "--out", tmp_path / "question.bin"
-    )
 
 
 def test_a_run_by_hand(run: Run, refused: Refused, shop: Path, tmp_path: Path) -> None:

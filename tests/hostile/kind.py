@@ -20,8 +20,6 @@ class Kind(ABC):
 
     Attributes
     ----------
-    weight
-        Share of a long run; more for what is read quickly.
     refusals
         Errors that are a proper refusal: on the command line they end with code 2 and no traceback.
     may_differ
@@ -30,7 +28,6 @@ class Kind(ABC):
         Whether a library may end the process; such inputs are counted apart (docs/known-limits.md).
     """
 
-    weight: ClassVar[int] = 1
     refusals: ClassVar[tuple[type[Exception], ...]] = (DiscreetError,)
     may_differ: ClassVar[bool] = True
     may_abort: ClassVar[bool] = False

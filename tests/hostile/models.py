@@ -81,7 +81,6 @@ def _genuine(folder: Path) -> list[Genuine]:
 class DamagedModel(Kind):
     """A folder with altered bytes, or files that are missing, added, swapped or not files: refused, or the same."""
 
-    weight = 6
     may_differ = False
 
     def __init__(self, folder: Path) -> None:
@@ -142,8 +141,6 @@ class DamagedModel(Kind):
 class ForgedModel(Kind):
     """One altered file and a manifest to match: refused, or a whole model whose digest is another."""
 
-    weight = 2
-
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         (folder / "models").mkdir()
@@ -189,8 +186,6 @@ def recommend(model: Model) -> None:
 
 class Arrays(Kind):
     """The item side as bytes, as silos and devices get it."""
-
-    weight = 6
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)

@@ -28,8 +28,6 @@ _NAMES = ("central", "devices", "discovered", "prototypes", "silos", "tuned")
 class StatementText(Kind):
     """The statement of a model: what does not add up is refused, whatever else it says."""
 
-    weight = 6
-
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self._genuine = [(STORED / f"{name}" / "statement.json").read_bytes() for name in _NAMES]
@@ -67,7 +65,6 @@ class NotSigned(DiscreetError):
 class SignedStatement(Kind):
     """Document, signature and model folder: good if and only if nothing was altered."""
 
-    weight = 10
     may_differ = False
     refusals = (NotSigned, DiscreetError)
 

@@ -6,12 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from discreet import Budget, Catalogue
+from discreet import Catalogue
 from discreet.errors import BudgetInvalid, SettingsInvalid
-from discreet.methods.budgeted.public.plan import MOST_RANK, Activity, choose_rank
 from discreet.methods.budgeted.public.settings import BudgetedSettings
 from discreet.methods.settings import PrivateSettings
 from discreet.silos.shared.agreement import Agreement
@@ -115,12 +113,6 @@ def test_the_smallest_roster() -> None:
 def test_silos_that_are_left_out_may_all_have_been_honest() -> None:
     agreement = agree(RATINGS, 5, honest=3)
     assert [agreement.honest_among(roster) for roster in (5, 4, 3)] == [3, 2, 1]
-
-
-def test_the_rule_for_the_rank_stays_within_the_largest_message() -> None:
-    vast = Activity(1e12, 1e6, 3.0, 1.0, 1.0, np.array([1e6]), np.ones(1))
-    assert choose_rank(vast, 1e-9, 100.0, 1e7, 10**7) == MOST_RANK
-    assert agree(RATINGS, 2, budget=Budget(1.0, 1e-6)).most_bytes < 3_000_000
 
 
 def test_a_file_does_not_choose_what_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,45 +87,6 @@ def test_the_run_over_nothing_more_is_taken(run: Run) -> None:
     )
 
 
-def test_there_is_no_model_before_the_end(run: Run) -> None:
-    run.step()
-    assert run.catalogue is not None
-    with pytest.raises(Refused, match="not over"):
-        run.coordinator.model(run.catalogue)
-
-
-def test_bytes_are_counted_once_for_each_message(run: Run) -> None:
-    up = down = 0
-    while (question := run.coordinator.question()) is not None:
-        down += 3 * len(question)
-        for name, silo in run.silos.items():
-            body = silo.answer(question)
-            up += len(body)
-            assert max(len(body), len(question)) <= run.agreement.most_bytes
-            for _ in range(2):
-                run.coordinator.receive(name, body)
-        assert run.coordinator.status()["bytes_up"] == up
-    assert run.coordinator.status()["bytes_down"] == down
-    run.coordinator.close()
-    run.coordinator = run.open_coordinator()
-    assert (run.coordinator.status()["bytes_up"], run.coordinator.status()["bytes_down"]) == (up, down)
-
-
-def test_progress_is_told(run: Run) -> None:
-    status = run.coordinator.status()
-    assert (status["state"], status["round"], status["rounds"]) == ("running", 0, None)
-    assert status["waiting_for"] == list(run.agreement.roster)
-    run.coordinator.receive("silo-02", answer(run, "silo-02").encode())
-    assert run.coordinator.status()["waiting_for"] == ["silo-00", "silo-01"]
-    run.step()
-    assert (run.coordinator.status()["round"], run.coordinator.status()["rounds"]) == (1, 5)
-    run.finish()
-    status = run.coordinator.status()
-    assert (status["state"], status["round"], status["waiting_for"]) == ("finished", 5, [])
-    assert status["charged_mu"] == pytest.approx(run.agreement.budget.mu)
-    assert run.silos["silo-00"].status()["charged_mu"] == pytest.approx(run.agreement.budget.mu)
-
-
 @pytest.mark.parametrize("noise", ["shares", "server"])
 def test_reopened_at_any_stage_the_run_ends_the_same(tmp_path: Path, noise: str) -> None:
     """Every party is closed and opened again between any two steps; bytes and model are those of a run without."""

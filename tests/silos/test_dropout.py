@@ -39,16 +39,6 @@ def costs(run: Run, name: str) -> list[tuple[str, float]]:
     return [(release.name, release.mu) for release in run.silos[name].statement().releases]
 
 
-def test_a_silo_that_comes_back_costs_nothing_extra(run: Run) -> None:
-    run.step()
-    run.step(leave_out=["silo-03"])
-    run.step(leave_out=["silo-03"])
-    assert run.coordinator.status()["waiting_for"] == ["silo-03"]
-    run.finish()
-    assert len(costs(run, "silo-00")) == len(costs(run, "silo-03")) == 5
-    assert run.coordinator.status()["attempt"] == 0
-
-
 @pytest.mark.parametrize("when", [0, 1, 2, 3])
 @pytest.mark.parametrize("noise", ["shares", "server"])
 def test_a_lost_silo_is_left_out_and_the_repeat_is_paid_and_stated(

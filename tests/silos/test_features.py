@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import discreet
 from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.errors import Refused, SettingsInvalid
@@ -59,14 +58,6 @@ def test_an_agreement_has_kinds_and_digest_and_they_are_signed(plain: Ratings, r
     for changes in ({"features_digest": "0" * 64}, {"features": {"genres": "text", "year": "number"}}):
         assert Agreement.parse(json.dumps(whole | changes).encode()).digest != agreement.digest
     assert agree(plain, 2).features is None
-
-
-def test_features_without_their_digest_are_no_agreement(ratings: Ratings) -> None:
-    whole = agree(ratings, 2).model_dump(mode="json")
-    for missing in ("features", "features_digest"):
-        written = {key: value for key, value in whole.items() if key != missing}
-        with pytest.raises(SettingsInvalid, match="features of the items come with their digest"):
-            Agreement.parse(json.dumps(written).encode())
 
 
 def test_methods_that_do_not_use_features_make_no_agreement_with_them(ratings: Ratings) -> None:
@@ -132,15 +123,6 @@ def test_all_parties_work_the_questions_out_from_the_same_features(
     assert said in model.statement.public
     assert all(said in silo.statement().public for silo in run.silos.values())
     run.close()
-
-
-def test_in_one_process_features_come_from_the_catalogue(ratings: Ratings, plain: Ratings) -> None:
-    budget = discreet.Budget(8.0, 1e-4)
-    method = BudgetedALS(rank=0)
-    fitted = discreet.silos.fit(parts(ratings, 2), budget, method=method, noise="server", rng=0)
-    assert "the items' features: genres, year" in fitted.statement_.public
-    with pytest.raises(Refused, match="item features were agreed on"):
-        discreet.silos.fit([ratings, plain], budget, method=method, noise="server")
 
 
 def test_the_model_comes_down_with_its_noise_ratios_and_what_it_makes_of_features(plain: Ratings) -> None:

@@ -82,15 +82,6 @@ def test_from_a_failed_round_there_is_a_way_on(run: Run, rescue: str) -> None:
         run.coordinator.finish_early()
 
 
-def test_before_anything_was_learnt_words_say_what_was_paid(run: Run) -> None:
-    spoil(run)
-    with pytest.raises(Refused, match="what silos may have paid: mu 0"):
-        run.coordinator.finish_early()
-    check_paid(run)
-    run.coordinator.drop(BAD)
-    assert run.finish().statement.private
-
-
 def test_a_release_that_ends_the_run_is_paid_once_and_what_came_before_is_kept(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

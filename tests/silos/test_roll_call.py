@@ -154,18 +154,6 @@ def test_signing_is_free_and_leaves_no_trace(run: Run) -> None:
         silo.answer(RollCall(run.agreement.run_id, 0, 0, tuple(names(4)[1:])).encode())
 
 
-def test_a_run_ended_while_the_roll_is_called_has_given_nothing_up(run: Run) -> None:
-    for _ in range(3):
-        run.step()
-    called(run)
-    spent = run.coordinator.status()["charged_mu"]
-    assert spent == pytest.approx(max(paid(run).values()))
-    run.coordinator.finish_early()
-    assert run.coordinator.status()["charged_mu"] == spent
-    assert run.catalogue is not None
-    assert len(run.coordinator.model(run.catalogue).statement.releases) == 3
-
-
 @pytest.mark.parametrize("spare", [0.0, 0.3])
 def test_a_method_that_spends_all_at_once_repeats_out_of_a_spare_share_or_is_void(
     tmp_path: Path, spare: float

@@ -44,13 +44,6 @@ class _Duel:
 def audit_devices(epsilon: float, runs: int, *, risk: float, reply: Answer = answer) -> GameFinding:
     """Let one device answer a whole task ``runs`` times for each of two people.
 
-    Parameters
-    ----------
-    epsilon
-        What the task says that a device's transcript costs.
-    reply
-        Leave it out: the device's own code.
-
     Notes
     -----
     Two lower bounds on epsilon. ``guesses``: the collector names a person where all bits agree; Clopper-Pearson on how

@@ -166,13 +166,7 @@ class Scores:
 def play(
     name: str, budget: Budget, runs: int, *, workers: int = 1, noise: Callable[[], Noise] = Noise
 ) -> Scores:
-    """Run the method's miniature instance ``runs`` times in each world.
-
-    Parameters
-    ----------
-    noise
-        Leave it out: the package's own. Anything else is a bug that a game should find.
-    """
+    """Run the method's miniature instance ``runs`` times in each world; other ``noise`` is a bug to be found."""
     sizes = [min(BATCH, runs - start) for start in range(0, runs, BATCH)]
     if workers == 1:
         return Scores.joined([play_batch(name, budget, size, noise) for size in sizes])

@@ -288,17 +288,7 @@ def replay(
 ) -> ReplayFinding:
     """Train on ``ratings`` and some synthetic users, and replay it with each of those added or removed.
 
-    Parameters
-    ----------
-    ratings
-        Anybody's. They are never the neighbour: only synthetic users come and go.
-    noise
-        Leave it out. The run's releases have the noise of the budget, and what is found follows from them and from
-        synthetic users alone.
-    ledger
-        Of the people in ``ratings``, whose budget the releases spend; as in :meth:`discreet.PrivateMethod.fit`.
-    engines
-        Ways to add users up that must give the same integers.
+    Nobody in ``ratings`` is ever the neighbour. ``ledger``: of these people, whose budget the releases spend.
 
     Notes
     -----

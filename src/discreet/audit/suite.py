@@ -122,17 +122,7 @@ def audit(
     *,
     risk: float = RISK,
 ) -> Audit:
-    """Try to refute that ``name`` is (epsilon, delta)-private.
-
-    Parameters
-    ----------
-    name
-        A private method, ``prototypes`` or ``devices``.
-    tests
-        Some of :data:`TESTS`.
-    risk
-        Chance that an honest mechanism fails a game.
-    """
+    """Try to refute that ``name`` is (epsilon, delta)-private."""
     if name in (PROTOTYPES, DEVICES):
         return _audit_pure(name, epsilon, delta, tests, size, risk)
     method, budget = _private(name), Budget(epsilon, delta)

@@ -49,17 +49,7 @@ class _Pair:
 def play_two(
     name: str, budget: Budget, runs: int, *, noise: Callable[[], Noise] = Noise
 ) -> tuple[Scores, Statement]:
-    """Play both runs ``runs`` times in each world; also what the second model's statement says.
-
-    Parameters
-    ----------
-    name
-        One of `PAIRS`.
-    budget
-        Of each run.
-    noise
-        Leave it out: the package's own. Anything else is a bug that the game should find.
-    """
+    """Play both runs, each of this budget, ``runs`` times in each world; also what the second statement says."""
     pair, statement = PAIRS[name](), _stated(PAIRS[name](), budget)
     scores, shifts = np.empty((2, runs)), np.empty((2, runs))
     with kernels.threads(1):

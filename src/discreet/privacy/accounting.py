@@ -54,18 +54,7 @@ _NODES, _WEIGHTS = (_NODES + 1.0) / 2.0, _WEIGHTS / 2.0
 
 
 def compose(mus: Iterable[float]) -> float:
-    """Cost of several releases together: the root of the sum of squares.
-
-    Parameters
-    ----------
-    mus : iterable of float
-        Cost of each release, zero or more. An infinite cost (no noise) makes the whole infinite.
-
-    Returns
-    -------
-    float
-        The cost of the whole; 0 for no release.
-    """
+    """Cost of several releases together: the root of the sum of squares."""
     return math.hypot(*(_cost(mu) for mu in mus))
 
 
@@ -76,20 +65,7 @@ def remaining(mu: float, *spent: float) -> float:
 
 
 def delta_from(mu: float, epsilon: float) -> float:
-    """Smallest delta for which cost ``mu`` is (epsilon, delta)-private, rounded up.
-
-    Parameters
-    ----------
-    mu : float
-        Composed cost; 0 is a run that released nothing, infinity one without noise.
-    epsilon : float
-        At least 0 and finite.
-
-    Returns
-    -------
-    float
-        Between 0 and 1, never below the truth and above it by about 1e-10 of its value.
-    """
+    """Smallest delta for which cost ``mu`` is (epsilon, delta)-private, rounded up by about 1e-10 of its value."""
     mu, epsilon = _cost(mu), _epsilon(epsilon)
     if mu == 0.0:
         return 0.0
@@ -102,21 +78,8 @@ def delta_from(mu: float, epsilon: float) -> float:
 def epsilon_from(mu: float, delta: float, extra_delta: float = 0.0) -> float:
     """Smallest epsilon for which cost ``mu`` is (epsilon, delta)-private, rounded up.
 
-    Parameters
-    ----------
-    mu : float
-        Composed cost of the Gaussian releases.
-    delta : float
-        Total delta of the run, from ``MIN_DELTA`` to 1, which is excluded.
-    extra_delta : float
-        Part of ``delta`` that other events already use (thresholds of a selection, say); the Gaussian
-        releases have to live within the rest.
-
-    Returns
-    -------
-    float
-        ``delta_from(mu, result) <= delta - extra_delta`` holds for the result. Infinite when there
-        was no noise or when ``extra_delta`` leaves nothing.
+    ``delta_from(mu, result) <= delta - extra_delta`` holds, the extra being what other events use of delta. Infinite
+    where there was no noise, or nothing is left of delta.
     """
     mu, rest = _cost(mu), _rest(delta, extra_delta)
     if rest == 0.0 or math.isinf(mu):
@@ -140,20 +103,7 @@ def epsilon_from(mu: float, delta: float, extra_delta: float = 0.0) -> float:
 def mu_from(epsilon: float, delta: float, extra_delta: float = 0.0) -> float:
     """Largest cost that is still (epsilon, delta)-private, rounded down.
 
-    Parameters
-    ----------
-    epsilon : float
-        At least 0 and finite.
-    delta : float
-        Total delta of the run, from ``MIN_DELTA`` to 1, which is excluded.
-    extra_delta : float
-        Part of ``delta`` that other events use.
-
-    Returns
-    -------
-    float
-        ``delta_from(result, epsilon) <= delta - extra_delta`` holds for the result. Zero when
-        ``extra_delta`` leaves nothing.
+    ``delta_from(result, epsilon) <= delta - extra_delta`` holds. Zero where nothing is left of delta.
     """
     epsilon, rest = _epsilon(epsilon), _rest(delta, extra_delta)
     if rest == 0.0:

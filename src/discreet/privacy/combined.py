@@ -36,18 +36,10 @@ _OPEN = "when each silo sent what it sent"
 
 
 def state_over_silos(statements: Sequence[Statement]) -> Statement:
-    """What all users are promised, where each silo has promised its own.
+    """What all users are promised, where each silo has promised its own, about releases that nobody else had a part in.
 
-    Parameters
-    ----------
-    statements
-        One of each silo, about releases that nobody else had a part in.
-
-    Returns
-    -------
-    Statement
-        Epsilon, delta and mu are the largest of all silos. The releases listed are those of the silo whose users pay
-        most; those of the others cost no more. It is not private where one of them is not.
+    Epsilon, delta and mu are the largest of all silos. The releases listed are those of the silo whose users pay most;
+    those of the others cost no more. It is not private where one of them is not.
     """
     if not statements:
         raise ModelInvalid("there is no silo to state anything about")
@@ -117,19 +109,9 @@ def state_selection(
     public: Iterable[str] = (),
     run: str | None = None,
 ) -> Statement:
-    """State what is owed for the whole selection that a trial came out of.
+    """State what is owed for the whole selection that a trial came out of; its score's ledger is closed hereby.
 
-    Parameters
-    ----------
-    trial
-        Of the chosen model's own run; private.
-    score
-        Ledger of the release of its score; closed hereby.
-    selection, budget
-        How the trial was chosen, and what the whole was allowed. The statement gives the budget, and as mu what
-        any one trial was allowed.
-    public, run
-        What the selection took as public beside what the trial did, and its id, as in :meth:`Statement.from_ledger`.
+    The statement gives the budget of the whole, and as mu what any one trial was allowed.
     """
     if not trial.private or not trial.releases:
         raise ModelInvalid("only private trials that released something can be chosen from")

@@ -87,13 +87,7 @@ class Charges(ABC):
             self._journal = journal
 
     def redeem(self, charge: Charge) -> None:
-        """Use up a token. A gate calls this once for each release, and releases only if it returns.
-
-        Raises
-        ------
-        UnchargedRelease
-            When the token was used before, belongs to another run, or the run is over.
-        """
+        """Use up a token. A gate calls this once for each release, and releases only if it returns."""
         with self._lock:
             found = next((i for i, known in enumerate(self._charges) if known is charge), None)
             if found is None:
@@ -183,26 +177,7 @@ class Ledger(Charges):
     def charge(
         self, name: str, *, mu: float, delta: float = 0.0, detail: Mapping[str, Detail] | None = None
     ) -> Charge:
-        """Pay for one release, before its noise is drawn.
-
-        Parameters
-        ----------
-        name : str
-            What is released, in words a reader of the privacy statement understands.
-        mu : float
-            L2 sensitivity divided by the standard deviation of the noise; above zero and finite.
-        delta : float
-            What the release takes from delta directly (a threshold that may fail, say).
-        detail : mapping, optional
-            Public facts about the release for the statement, such as the noise scale.
-
-        Raises
-        ------
-        BudgetExceeded
-            When the run would spend more than its budget. Nothing is charged then.
-        UnchargedRelease
-            When the ledger is closed.
-        """
+        """Pay for one release, before its noise is drawn."""
         mu, delta = _release_mu(name, mu), _release_delta(name, delta)
         return self._pay(Charge(_checked_name(name), mu, 0.0, delta, _checked_detail(name, detail)))
 

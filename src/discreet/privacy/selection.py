@@ -94,13 +94,7 @@ def budget_for(mu: float, delta: float) -> Budget:
 
 @lru_cache(maxsize=256)
 def composed_epsilon(mu: float, selections: tuple[tuple[float, float], ...], delta: float) -> float:
-    """Epsilon at ``delta`` of Gaussian releases that cost ``mu`` and of selections, together, rounded up.
-
-    Parameters
-    ----------
-    selections
-        For each the cost of one trial, and the mean number of trials.
-    """
+    """Epsilon at ``delta`` of Gaussian releases that cost ``mu`` and of selections, together, rounded up."""
     from dp_accounting import dp_event, rdp
     from dp_accounting.privacy_accountant import NeighboringRelation
 

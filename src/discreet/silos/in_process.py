@@ -29,16 +29,7 @@ __all__ = ["TrainedInSilos", "fit"]
 class TrainedInSilos:
     """What came out of a run over silos, to be used like a fitted method.
 
-    Attributes
-    ----------
-    model_ : Model
-        What is released; the same for every silo.
-    statement_ : Statement
-        The model's privacy statement, with what a user in two silos pays.
-    statements_ : dict
-        What each silo's users were promised and have paid, from the silo's own ledger.
-    rank_, rounds_ : int
-        Factors of the model, and questions that were answered.
+    The model is the same for every silo; what each silo's users were promised and have paid is from its own ledger.
     """
 
     model_: Model

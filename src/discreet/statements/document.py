@@ -80,13 +80,7 @@ class Document:
 
 
 def write_document(directory: str | Path) -> Document:
-    """The statement of a model folder, as of today.
-
-    Raises
-    ------
-    ModelInvalid
-        As `discreet.model.description.describe`.
-    """
+    """The statement of a model folder, as of today."""
     model = describe(directory)
     today = datetime.now(UTC).date().isoformat()
     return Document(model, meaning_of(model.statement), today, __version__)

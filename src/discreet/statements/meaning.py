@@ -139,13 +139,7 @@ class Least:
 
 
 def trade_off(statement: Statement) -> Composed | Least:
-    """The bound on attackers that follows from a statement.
-
-    Raises
-    ------
-    ModelInvalid
-        For a model that is not private: there is no bound.
-    """
+    """The bound on attackers that follows from a statement."""
     if not statement.private or statement.epsilon is None or statement.delta is None:
         raise ModelInvalid("a model that is not private bounds no attacker")
     known, cost = Composed(epsilon=statement.epsilon, delta=statement.delta), statement.cost

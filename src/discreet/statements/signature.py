@@ -100,13 +100,7 @@ def sign(document: Document, key: Ed25519PrivateKey) -> tuple[bytes, bytes]:
 
 
 def check_signed(content: bytes, signature: bytes, key: Ed25519PublicKey, model: Description) -> Check:
-    """Check a signature, and whether a model folder is the one that was signed for.
-
-    Raises
-    ------
-    ModelInvalid
-        When the bytes are no statement document that this release reads.
-    """
+    """Check a signature, and whether a model folder is the one that was signed for."""
     try:
         key.verify(signature, content)
         signed = True

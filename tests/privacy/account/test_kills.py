@@ -21,9 +21,8 @@ import pytest
 from discreet import Budget, LedgerFile
 from discreet.privacy.account.account import Account, _enter
 from discreet.privacy.account.costs import Price
-from discreet.privacy.account.records import Begin, Cap, Charged, End, Open, RefusedRun, Resume
-from discreet.silos.shared.store import read_rows
-from tests.privacy.account.writers import BUDGET, KINDS, SILOS
+from discreet.privacy.account.records import Begin, Cap, Charged, Open, RefusedRun
+from tests.privacy.account.writers import BUDGET
 from tests.sizes import sized
 
 KILLS = sized(5, 100)
@@ -117,7 +116,7 @@ def test_eight_writers_killed_again_and_again(zygote: Zygote, tmp_path: Path) ->
             start(number)
             # There is always room for some and not for all.
             account = ledger.account()
-            ledger.set_cap(Budget(account.epsilon(1e-4) + draw.choice([0.0, 2.0, 8.0]), 1e-4))
+            ledger.set_cap(Budget(max(account.epsilon(1e-4), 1.0) + draw.choice([0.0, 2.0, 8.0]), 1e-4))
     ledger.set_cap(Budget(1_000.0, 1e-4))
     (tmp_path / "stop").touch()
     for number in list(zygote.pids):
@@ -128,48 +127,26 @@ def test_eight_writers_killed_again_and_again(zygote: Zygote, tmp_path: Path) ->
 
 
 def check_everything(ledger: LedgerFile, folder: Path) -> None:
-    chain = ledger.verify()
-    account = ledger.account()
+    chain, account = ledger.verify(), ledger.account()
     said = [note for number in range(WRITERS) for note in notes(folder, number)]
     # No head that anybody was told is gone.
     assert {note["head"] for note in said if "head" in note} <= set(chain.hashes)
     # Nothing was let out without a charge on the disk.
-    charged: Counter[tuple[str, str, float]] = Counter()
-    searches = set()
-    for run, known in account.runs.items():
-        for charge in known.charges:
-            charged[run, charge.name, charge.price.mu] += 1
-            if charge.price.kind == "selection":
-                searches.add(run)
-    out = [note for note in said if "name" in note and note["run"]]
-    assert out
-    released = Counter((n["run"], n["name"], n["mu"]) for n in out if n["run"] not in searches)
+    charged = Counter(
+        (run, charge.name, charge.price.mu) for run, known in account.runs.items() for charge in known.charges
+    )
+    released = Counter((note["run"], note["name"], note["mu"]) for note in said if "name" in note)
+    assert released
     assert released - charged == Counter()
-    begun = {note["run"] for note in out}
-    assert begun <= set(account.runs)
-    assert all(len(account.runs[run].charges) == 1 for run in begun & searches)
-    # No charge of a silo's own store is missing.
-    stores = list(folder.glob(f"silos-*/{SILOS[0]}.db"))
-    answers = "SELECT facts FROM entries WHERE kind = 'answer'"
-    kept = Counter(json.loads(facts)["mu"] for store in stores for (facts,) in read_rows(store, answers))
-    silos = [known for known in account.runs.values() if known.asked.trust == "silos"]
-    assert kept - Counter(charge.price.mu for known in silos for charge in known.charges) == Counter()
-    for note in said:
-        if "answers" in note:
-            prices = Counter(charge.price.mu for charge in account.runs[note["run"]].charges)
-            assert Counter(note["answers"]) - prices == Counter()
     check_no_overspend(ledger)
-    kinds = Counter(type(record) for record in chain.records)
-    assert kinds[Charged] > 0
     if KILLS >= 100:
         states = Counter(known.state for known in account.runs.values())
         assert min(states[state] for state in ("ended", "running", "refused")) > 10, states
-        assert kinds[Resume] > 0
-        print(f"\n{len(chain.records)} records, runs {dict(states)}, {kinds[End]} ends")
+        print(f"\n{len(chain.records)} records, runs {dict(states)}")
 
 
 def check_no_overspend(ledger: LedgerFile) -> None:
-    """Record by record: whenever something was entered, everybody was within the cap of that moment."""
+    """Record by record: whenever something was charged, everybody was within the cap of that moment."""
     account = Account("", "")
     cap: Budget | None = None
     for number, record in enumerate(ledger.verify().records, 1):
@@ -179,13 +156,10 @@ def check_no_overspend(ledger: LedgerFile) -> None:
             cap = Budget(record.epsilon, record.delta)
         elif not isinstance(record, Begin | RefusedRun):
             _enter(account.runs, record, number)
-        if isinstance(record, Open | Resume):
+        if isinstance(record, Charged):
             assert replace(account, cap=cap).within_cap, f"line {number}"
     for known in account.runs.values():
-        if known.asked.trust == "central":
-            reserved = known.asked.reserved.cost  # type: ignore[union-attr]
-            assert known.charged.mu <= reserved.mu * (1.0 + 1e-12)
-            assert len(known.charged.selections) <= 1
+        assert known.charged.mu <= known.asked.reserved.cost.mu * (1.0 + 1e-12)  # type: ignore[union-attr]
 
 
 def test_of_two_runs_at_once_one_passes_a_cap_that_has_room_for_one(tmp_path: Path) -> None:
@@ -241,8 +215,3 @@ def tell(processes: list[Any]) -> None:
     for process in processes:
         process.stdin.write("go\n")
         process.stdin.flush()
-
-
-def test_all_kinds_of_runs_are_among_the_writers() -> None:
-    assert set(KINDS) == {"train", "tune", "silo"}
-    assert len(KINDS) == WRITERS

@@ -13,18 +13,14 @@ import socket
 import sys
 import tempfile
 import threading
-import time
 import traceback
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from discreet import Catalogue, Ratings
+from discreet import Ratings
 from discreet.errors import DiscreetError
 from discreet.methods.budgeted.public.settings import BudgetedSettings
 from discreet.methods.prototypes.private.silo import PrivatePrototypes
@@ -44,6 +40,7 @@ from discreet.silos.silo.client import Client, participate
 from discreet.silos.silo.prototypes import PrototypeSilo
 from discreet.silos.silo.silo import Silo
 from tests.silos.worlds import SERVER_KEY, Run, agree, noise_key, parts, private_key, world
+from tests.zygotes import Columns, wait
 
 USERS, ITEMS = 300, 40
 LONG = (
@@ -147,32 +144,6 @@ def party(order: dict[str, Any], ratings: Ratings) -> int:
         threading.settrace(None)
     (folder / f"{name}.lines").write_text(str(lines.count))
     return 0
-
-
-def wait(pid: int, seconds: float) -> int | None:
-    """Exit code of a forked process, minus the signal's number if one ended it; ``None`` while it runs."""
-    until = time.monotonic() + seconds
-    while True:
-        found, status = os.waitpid(pid, os.WNOHANG)
-        if found:
-            return os.waitstatus_to_exitcode(status)
-        if time.monotonic() >= until:
-            return None
-        time.sleep(0.005)
-
-
-class Columns(NamedTuple):
-    """Ratings without anything of polars in it: its threads do not survive a fork."""
-
-    indptr: npt.NDArray[np.int64]
-    items: npt.NDArray[np.int32]
-    values: npt.NDArray[np.float64]
-    user_ids: npt.NDArray[np.int64]
-    catalogue: list[Any]
-    rating_range: tuple[float, float] | None
-
-    def ratings(self) -> Ratings:
-        return Ratings(*self[:4], Catalogue(self.catalogue), self.rating_range)
 
 
 def columns() -> Columns:

@@ -67,9 +67,7 @@ def agree_command(request: _Agree) -> None:
             f"{request.out} exists already; an agreement is never replaced, choose another name"
         )
     public = PublicKeys() if request.keys is None else PublicKeys.read(Path(request.keys))
-    for text in request.silos:
-        public = public.with_silo(text)
-    agreement = request.agreement(request.name, public.with_server(request.server_key))
+    agreement = request.agreement(request.name, public.and_typed(request.silos, request.server_key))
     agreement.save(request.out)
     if request.as_json:
         print_json({"digest": agreement.digest, **agreement.model_dump(mode="json")})

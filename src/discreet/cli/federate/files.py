@@ -141,15 +141,7 @@ def model_command(request: _Save) -> None:
 
 
 def check_message_place(path: Path, *, store: Path, question: Path | None = None) -> None:
-    """Refuse a place where a message would destroy something; worth asking before an answer is charged.
-
-    Parameters
-    ----------
-    path
-        Where the message is to go.
-    store, question
-        Files that the same command works on; the store may not be there yet.
-    """
+    """Refuse a place where a message would destroy something; worth asking before an answer is charged."""
     kept = [f"{store}{ending}" for ending in _BESIDE_A_STORE]
     kept += [] if question is None else [str(question)]
     if os.path.realpath(path) in map(os.path.realpath, kept):

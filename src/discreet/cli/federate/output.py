@@ -30,15 +30,7 @@ _SHOWN = (
 
 
 class Teller:
-    """Says where a party of a run is: in a file beside its store, which only the party can open, and on stderr.
-
-    Parameters
-    ----------
-    agreement, store
-        The run, and the party's file.
-    as_json
-        Lines on stderr are JSON objects.
-    """
+    """Says where a party of a run is: in a file beside its store, which only the party can open, and on stderr."""
 
     def __init__(self, agreement: AnyAgreement, store: str, *, as_json: bool = False) -> None:
         self._head = {"digest": agreement.digest, "name": agreement.name}

@@ -77,28 +77,11 @@ class LedgerFile:
         run: str | None = None,
         carried: Carried | None = None,
     ) -> LedgerRun:
-        """Enter a run, if the cap has room for all it may cost.
+        """Enter a run, if the cap has room for all it may cost (``price``); a refusal is noted.
 
-        Parameters
-        ----------
-        budget
-            The run's own: a Budget, or an epsilon where there is no delta.
-        price
-            All it may cost: what it counts as from its first charge until it has ended.
-        method, model, trust
-            What is trained, under which name, and where the ratings are.
-        adaptive
-            Whether costs of later releases may follow from earlier ones. Then it counts whole once it has charged.
-        run
-            Of a run that may be stopped and go on (a silo's, or one that is kept): its id. It goes on where it was.
-        carried
-            Runs that the model will carry (its start, its catalogue). Those that this ledger does not know are entered
-            beside it, about everybody: their cost is there, and the cap counts it.
-
-        Raises
-        ------
-        BudgetExceeded
-            When there is no room. That is noted in the ledger.
+        ``adaptive``: costs of later releases may follow from earlier ones. ``run``: the id of one that may be stopped
+        and goes on where it was. Runs in ``carried`` that this ledger does not know are entered beside it, about
+        everybody.
         """
         epsilon, delta = (
             (budget.epsilon, budget.delta) if isinstance(budget, Budget) else (float(budget), 0.0)
@@ -140,13 +123,7 @@ class LedgerFile:
         return Account.from_chain(self._file.read())
 
     def verify(self, head: str | None = None) -> Chain:
-        """Check every line, and that a head kept elsewhere is among them.
-
-        Raises
-        ------
-        LedgerInvalid
-            When a line was damaged or edited, or the file was set back behind that head.
-        """
+        """Check every line, and that a head kept elsewhere is among them."""
         chain = self._file.read()
         Account.from_chain(chain)
         if head is not None and head not in chain.hashes:
@@ -230,15 +207,7 @@ class LedgerRun:
         self.pay(charge.name, _price(charge))
 
     def pay(self, name: str, price: Price, *, last: bool = False) -> None:
-        """Enter a charge; with ``last`` the run is ended in the same breath.
-
-        Raises
-        ------
-        BudgetExceeded
-            When all runs would pass the cap. Nothing is charged then.
-        UnchargedRelease
-            When the run is over.
-        """
+        """Enter a charge if the cap has room for it; with ``last`` the run is ended in the same breath."""
         charged = Charged(run=self.asked.run, name=name, price=price)
         with self._lock, self._file.locked() as locked:
             account = self._checked(locked).with_records([charged])
@@ -251,13 +220,7 @@ class LedgerRun:
         self._head, self.over = head, last
 
     def settle(self, known: Iterable[Charge]) -> None:
-        """Enter those of a silo's charges that the ledger lacks, because the silo began without one.
-
-        Parameters
-        ----------
-        known
-            All charges that the silo's own store holds.
-        """
+        """Enter those of a silo's charges that the ledger lacks, because the silo began without one."""
         stored = Counter((charge.name, _price(charge)) for charge in known)
         with self._lock, self._file.locked() as locked:
             entered = self._checked(locked).runs[self.asked.run].charges

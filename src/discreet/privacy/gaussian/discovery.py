@@ -30,22 +30,12 @@ def discover(
 ) -> npt.NDArray[np.int64]:
     """Indices of the items that many users share.
 
-    Parameters
-    ----------
-    gate
-        Charges mu and delta.
-    pattern
-        Who touched what.
-    priority
-        A number for each item; any two items stand in the same order whoever is in the data. A user with more than
-        :data:`MOST_ITEMS` items votes for those with the smallest numbers: no other user's votes change by it.
-    mu, delta
-        What the choice may cost.
-
     Notes
     -----
-    **Privacy**. ``delta`` pays for as many items of one user as that user votes for. So an item has noise, and with it
-    a chance, only if somebody votes for it: not because it was seen in a row that does not count.
+    **Privacy**. Any two items stand in the same order of ``priority`` whoever is in the data, and a user with more than
+    :data:`MOST_ITEMS` items votes for the first of them: no other user's votes change by it. ``delta`` pays for as many
+    items of one user as that user votes for. So an item has noise, and with it a chance, only if somebody votes for it:
+    not because it was seen in a row that does not count.
     """
     pattern, voted = _voted(_capped(pattern, priority))
     votes = np.zeros(pattern.n_users)

@@ -51,13 +51,6 @@ def bounded(blocks: Sequence[Block]) -> Sequence[Block]:
 def exact_totals(blocks: Sequence[Block], onto: Sequence[Total] | None = None) -> list[Total]:
     """Bound every user, and add up.
 
-    Parameters
-    ----------
-    blocks
-        Contributions of norm 1 at most.
-    onto
-        Totals of other users, which these are added to in place.
-
     Notes
     -----
     **Privacy**. Private until noise is added: only a gate may let totals out.

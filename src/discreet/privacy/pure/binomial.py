@@ -22,19 +22,7 @@ _MOST = 1_000
 
 
 def binomial_above(cells: int, rate: Fraction, threshold: int, bits: Callable[[int], int]) -> int:
-    """How many of `cells` independent two-sided geometric numbers are at or above `threshold`.
-
-    Parameters
-    ----------
-    cells
-        Any number of them, also far beyond what could be visited.
-    rate
-        P(z) is proportional to exp(-rate |z|).
-    threshold
-        At least 1.
-    bits
-        Gives so many fresh random bits as an integer.
-    """
+    """How many of `cells` independent two-sided geometric numbers are at or above `threshold`."""
     if cells <= 0:
         return 0
     # The distribution function is near 1 - cells exp(-rate threshold): how far below 1 it lies matters only in the

@@ -145,14 +145,7 @@ class Distances:
 def nearest_tables(
     gate: PureGate, name: str, rows: BoundedRows, tables: Sequence[Floats], *, loss_cap: float, epsilon: float
 ) -> int:
-    """Which of several released tables has rows nearest to the users' rows.
-
-    Parameters
-    ----------
-    tables
-        Public: ratings less the centre, a column for each item.
-    loss_cap
-        A user's squared distance counts up to so many squared norms of a row.
+    """Which of several released tables (ratings less the centre) has rows nearest to the users' rows.
 
     Notes
     -----

@@ -175,13 +175,6 @@ class PureGate:
     ) -> Keys:
         """Which of a universe of cells hold at least `threshold` users, with two-sided geometric noise.
 
-        Parameters
-        ----------
-        keys
-            Private: the cell of each user who is in one, a row of bytes.
-        universe, draw
-            How many cells there are, and a function that gives one of them at random, all alike.
-
         Notes
         -----
         **Privacy**: a user is in at most one cell. Cells without users get noise as well: not one by one, but by

@@ -38,19 +38,7 @@ Release = Mapping[str, Floats]
 
 
 class Coordinator(StoreOwner):
-    """Runs the protocol of an agreement. Safe to use from several threads.
-
-    Parameters
-    ----------
-    store
-        File of the coordinator's own.
-    agreement
-        The same file that every silo has.
-    features
-        Of the catalogue's items, where features were agreed on.
-    fixed_noise_key_not_private
-        Leave it out. For tests that must see the same noise twice (noise of the server).
-    """
+    """Runs the protocol of an agreement. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -72,13 +60,7 @@ class Coordinator(StoreOwner):
         self._replay()
 
     def question(self) -> bytes | None:
-        """What to answer now, the same bytes for every silo: a roll call, then its question; ``None`` at the end.
-
-        Raises
-        ------
-        BudgetInvalid, Refused
-            When the run has failed: the budget does not carry it, or some silo does not keep to the agreement.
-        """
+        """What to answer now, the same bytes for every silo: a roll call, then its question; ``None`` at the end."""
         with self._store.lock:
             self._proceed()
             if self._failure is not None:
@@ -88,25 +70,7 @@ class Coordinator(StoreOwner):
             return self._stored_question() if self._asked else self._call().encode()
 
     def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
-        """Take a silo's answer; it is on the disk when this returns.
-
-        Parameters
-        ----------
-        silo_name
-            Who sent it, as far as the transport has made sure.
-        body
-            The message.
-
-        Returns
-        -------
-        dict
-            ``repeated``: whether it had come before.
-
-        Raises
-        ------
-        Refused
-            For anything but the answer that is awaited from this silo, or the same answer again. Nothing has changed.
-        """
+        """Take a silo's answer; it is on the disk when this returns."""
         with self._store.lock:
             self._proceed()
             if body[:4] == PRESENT:
@@ -138,11 +102,6 @@ class Coordinator(StoreOwner):
         While the roll is called that costs nothing. A question that was asked is asked again of the others, who pay
         for it once more, however many are dropped together. Of a run that has failed any silo
         can be dropped: whoever answered otherwise than agreed is not awaited any more.
-
-        Raises
-        ------
-        Refused
-            When one of them is not awaited, or too few silos or too little of the budget would be left.
         """
         with self._store.lock:
             self._proceed()
@@ -157,13 +116,7 @@ class Coordinator(StoreOwner):
             self._proceed()
 
     def finish_early(self) -> None:
-        """End the run, failed or not, with what the completed rounds have taught.
-
-        Raises
-        ------
-        Refused
-            When it is over, or nothing was released yet that makes a model. Nothing has changed.
-        """
+        """End the run, failed or not, with what the completed rounds have taught."""
         with self._store.lock:
             self._proceed()
             if self.finished:

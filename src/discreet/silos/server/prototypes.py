@@ -24,15 +24,7 @@ __all__ = ["PrototypeCoordinator"]
 
 
 class PrototypeCoordinator(StoreOwner):
-    """Takes messages until none is awaited, and releases the item side once. Safe to use from several threads.
-
-    Parameters
-    ----------
-    store
-        File of the coordinator's own.
-    agreement
-        The same file that every silo has.
-    """
+    """Takes messages until none is awaited, and releases the item side once. Safe to use from several threads."""
 
     def __init__(self, store: Path, agreement: PrototypeAgreement) -> None:
         self.agreement = agreement
@@ -43,13 +35,7 @@ class PrototypeCoordinator(StoreOwner):
         return b"" if self._waiting_for() else None
 
     def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
-        """Take a silo's message; it is on the disk when this returns.
-
-        Raises
-        ------
-        Refused
-            For anything but the message awaited from this silo, or the same message again. Nothing has changed.
-        """
+        """Take a silo's message; it is on the disk when this returns."""
         with self._store.lock:
             silo, _ = decode_prototypes(body, self.agreement)
             if silo != silo_name:
@@ -70,13 +56,7 @@ class PrototypeCoordinator(StoreOwner):
             return {"repeated": known is not None}
 
     def drop(self, *silo_names: str) -> None:
-        """Give up waiting for some silos; they are out of the run, and the others pay nothing for it.
-
-        Raises
-        ------
-        Refused
-            When one of them is not awaited, or nobody would be left.
-        """
+        """Give up waiting for some silos; they are out of the run, and the others pay nothing for it."""
         with self._store.lock:
             waiting = self._waiting_for()
             if not silo_names:
@@ -91,13 +71,7 @@ class PrototypeCoordinator(StoreOwner):
                     self._store.add("drop", silo=name)
 
     def finish_early(self) -> None:
-        """End the run with the messages that have come.
-
-        Raises
-        ------
-        Refused
-            When it is over, or no message has come. Nothing has changed.
-        """
+        """End the run with the messages that have come."""
         with self._store.lock:
             waiting = self._waiting_for()
             if not waiting:

@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -29,56 +29,23 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from discreet.errors import DiscreetError, Refused, SettingsInvalid
-from discreet.silos.shared.agreements import AnyAgreement
+from discreet.silos.server.coordinator import Coordinator
+from discreet.silos.server.prototypes import PrototypeCoordinator
 from discreet.silos.shared.position import RunVoid
 from discreet.silos.shared.signing import PASS, STATE, SigningKey, holder_of, open_seal
 from discreet.web.server import PRIVATE, REFUSALS, quiet, refusal
 
-__all__ = ["Run", "Server", "listen", "url_of"]
+__all__ = ["Server", "listen", "url_of"]
 
 _LOOK_SECONDS = 0.5
 
 
-class Run(Protocol):
-    """A coordinator, whatever is trained. Whatever a call changes is in a durable store before it returns."""
-
-    agreement: Any
-
-    def question(self) -> bytes | None:
-        """What is asked now; ``None`` at the end."""
-
-    def receive(self, silo_name: str, body: bytes) -> dict[str, Any]:
-        """Take an answer, or refuse it."""
-
-    def status(self) -> dict[str, Any]:
-        """How far the run is, and whom it waits for."""
-
-    def drop(self, *silo_names: str) -> None:
-        """Go on without some silos, all of them or none."""
-
-
 class Server:
-    """One run, offered over TLS.
-
-    Parameters
-    ----------
-    run
-        The coordinator.
-    key
-        The server's, of the agreement.
-    finish
-        Called once the run has finished; gives the message with the model, which silos get at the end.
-    drop_after
-        Seconds without an answer after which the run goes on without the silos it waits for; ``None``: never.
-    linger
-        Seconds to go on telling silos that the run has finished, unless all that were left in it have heard it.
-    report
-        Called with the run's status whenever it may have changed.
-    """
+    """One run, offered over TLS."""
 
     def __init__(
         self,
-        run: Run,
+        run: Coordinator | PrototypeCoordinator,
         key: SigningKey,
         finish: Callable[[], bytes],
         *,
@@ -87,7 +54,7 @@ class Server:
         report: Callable[[dict[str, Any]], None] = lambda status: None,
     ) -> None:
         self._run, self._key, self._finish = run, key, finish
-        self._agreement: AnyAgreement = run.agreement
+        self._agreement = run.agreement
         self._drop_after, self._linger, self._report = drop_after, linger, report
         self._woken, self._stopped = threading.Event(), threading.Event()
         self._question, self._digest = b"", ""
@@ -104,13 +71,7 @@ class Server:
         return len(self._model or b"") * len(self.handed_to)
 
     def serve(self, listening: socket.socket, context: ssl.SSLContext) -> None:
-        """Serve until every silo has been told how the run ended, the time for that is over, or a signal comes.
-
-        Raises
-        ------
-        DiscreetError
-            When the run has failed for good; silos were told, as far as they asked in time.
-        """
+        """Serve until every silo has been told how the run ended, the time for that is over, or a signal comes."""
         config = quiet(self.app())
         config.load()
         config.ssl = context
@@ -252,14 +213,13 @@ def listen(address: str) -> socket.socket:
             f"{address!r} is not an address to listen on; write HOST:PORT, such as 0.0.0.0:8443"
         )
     bare = host.removeprefix("[").removesuffix("]")
-    family = socket.AF_INET6 if ":" in bare else socket.AF_INET
     try:
         bare.encode("idna")
-        return socket.create_server((bare, int(port)), family=family, backlog=64)
-    except UnicodeError:
-        raise SettingsInvalid(f"cannot listen on {address}: this is no host name") from None
-    except OSError as error:
-        raise SettingsInvalid(f"cannot listen on {address}: {error.strerror or error}") from None
+        return socket.create_server(
+            (bare, int(port)), family=socket.AF_INET6 if ":" in bare else socket.AF_INET, backlog=64
+        )
+    except (OSError, UnicodeError) as error:
+        raise SettingsInvalid(f"cannot listen on {address}: {error}") from None
 
 
 def url_of(listener: socket.socket) -> str:

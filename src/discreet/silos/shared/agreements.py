@@ -35,14 +35,7 @@ def parse_agreement(text: bytes) -> AnyAgreement:
 
 
 def open_model(body: bytes, agreement: AnyAgreement, catalogue: Catalogue, own: Statement | None) -> Model:
-    """The model that came down at the end; refuses what is none of this run, or promises too much.
-
-    Parameters
-    ----------
-    own
-        What the silo's users have paid by the silo's own account; ``None`` where they have paid nothing. Sums are
-        held to the agreement, whose whole budget their statement must give; prototypes to what was paid for them.
-    """
+    """The model that came down at the end; refuses what is none of this run, or promises too much."""
     if isinstance(agreement, PrototypeAgreement):
         return decode_prototype_model(body, agreement, catalogue, own)
     return decode_model(body, agreement, catalogue)

@@ -50,17 +50,7 @@ _LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
 
 
 def make_authority(folder: Path, silos: Sequence[str], hosts: Sequence[str] = ()) -> PublicKeys:
-    """Fill a new folder with a test authority's files; give everybody's public keys.
-
-    Parameters
-    ----------
-    folder
-        Must not exist yet, or be empty.
-    silos
-        Names, as in the agreement.
-    hosts
-        Further names and addresses of the server; localhost and 127.0.0.1 are always among them.
-    """
+    """Fill a new folder with a test authority's files; give everybody's public keys."""
     for name in silos:
         if not _SILO.fullmatch(name):
             raise SettingsInvalid(
@@ -86,7 +76,7 @@ def make_authority(folder: Path, silos: Sequence[str], hosts: Sequence[str] = ()
         (own / AUTHORITY).write_bytes(certificate)
         keys[name] = {"mask": make_mask_key(own / MASK_KEY), "signing": make_signing_key(own / SIGNING_KEY)}
     public = PublicKeys.model_validate({"silos": keys, "server": make_signing_key(server / SIGNING_KEY)})
-    (folder / PUBLIC_KEYS).write_text(public.to_json())
+    (folder / PUBLIC_KEYS).write_text(public.model_dump_json(indent=1))
     return public
 
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from discreet.errors import Refused
 
-__all__ = ["Header", "decode", "encode", "shapes"]
+__all__ = ["Header", "decode", "encode"]
 
 _MOST_HEADER = 1 << 20
 _PREFIX = 8
@@ -44,29 +44,25 @@ class Header(BaseModel):
 H = TypeVar("H", bound=Header)
 
 
-def shapes(arrays: Mapping[str, _Array]) -> list[tuple[str, list[int]]]:
-    """What a header says about these arrays."""
-    return [(name, list(array.shape)) for name, array in arrays.items()]
-
-
-def encode(mark: bytes, header: Header, arrays: Mapping[str, _Array], kind: str) -> bytes:
+def encode(
+    mark: bytes,
+    header: type[Header],
+    facts: Mapping[str, Any],
+    arrays: Mapping[str, _Array],
+    kind: str = "<f8",
+) -> bytes:
     """The message. ``kind`` is ``"<f8"`` or ``"<u8"``."""
-    text = header.model_dump_json().encode()
+    listed = [(name, list(array.shape)) for name, array in arrays.items()]
+    text = header(**facts, arrays=listed).model_dump_json().encode()
     parts = [mark, len(text).to_bytes(4, "little"), text]
     parts += [np.ascontiguousarray(array, dtype=kind).tobytes() for array in arrays.values()]
     return b"".join(parts)
 
 
 def decode(
-    body: bytes, mark: bytes, header_type: type[H], kind: str, most: int, *, rest: bool = False
+    body: bytes, mark: bytes, header_type: type[H], most: int, kind: str = "<f8", *, rest: bool = False
 ) -> tuple[H, dict[str, _Array], bytes]:
-    """Header and arrays of a message of at most ``most`` bytes, and what follows them, if something may (``rest``).
-
-    Raises
-    ------
-    Refused
-        For anything that is not exactly one such message.
-    """
+    """Header and arrays of a message of at most ``most`` bytes, and what follows them, if something may (``rest``)."""
     if len(body) > most:
         raise Refused(f"a message of {len(body):,} bytes is larger than any in this run ({most:,})")
     if body[:4] != mark:

@@ -6,14 +6,15 @@ The server's ``--tls`` folder holds ``certificate.pem``, ``key.pem`` and ``signi
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import ssl
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from discreet.errors import SettingsInvalid
 from discreet.private_files import open_private
@@ -43,25 +44,16 @@ _MAKE = "make it with 'discreet federate key --signing'"
 Hex = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
-class _Pair(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Pair(BaseModel, frozen=True, extra="forbid"):
     mask: Hex | None = None
     signing: Hex
 
 
-class PublicKeys(BaseModel):
+class PublicKeys(BaseModel, frozen=True, extra="forbid"):
     """Everybody's public keys in hex, as they are handed round before an agreement is made.
 
-    Attributes
-    ----------
-    silos
-        By name: X25519 key of the masks, which prototypes do not need, and Ed25519 key.
-    server
-        Ed25519 key of the server; none where it is not known yet.
+    Of a silo, by name: X25519 key of the masks, which prototypes do not need, and Ed25519 key; of the server Ed25519.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     silos: dict[str, _Pair] = {}
     server: Hex | None = None
@@ -79,29 +71,27 @@ class PublicKeys(BaseModel):
                 f"server (64 hexadecimal digits): {_MAKE}"
             ) from None
 
-    def with_silo(self, text: str) -> Self:
-        """With one more silo, written ``NAME=MASK:SIGNING``, or ``NAME=SIGNING`` where there are no masks."""
-        name, _, keys = text.partition("=")
-        mask, _, signing = keys.rpartition(":")
+    def and_typed(self, silos: Sequence[str], server: str | None) -> Self:
+        """With silos, written ``NAME=MASK:SIGNING`` or ``NAME=SIGNING``, and with the server's key, which must be."""
+        pairs: dict[str, Any] = {name: pair.model_dump() for name, pair in self.silos.items()}
+        for text in silos:
+            name, _, keys = text.partition("=")
+            mask, _, signing = keys.rpartition(":")
+            pairs[name] = {"mask": mask or None, "signing": "" if name in pairs else signing}
         try:
-            if name in self.silos:
-                raise ValueError("twice")
-            pair = _Pair(mask=mask or None, signing=signing)
-        except ValueError:
-            raise SettingsInvalid(
-                "--silo takes NAME=MASK:SIGNING (for prototypes NAME=SIGNING) with public keys of 64 hexadecimal "
-                f"digits, and each name once; not {text!r}. A silo without a signing key: {_MAKE}"
-            ) from None
-        return self.model_copy(update={"silos": self.silos | {name: pair}})
-
-    def with_server(self, key: str | None) -> Self:
-        """With the server's key, where one was given; refuses to be without."""
-        server = key or self.server
-        if server is None or not re.fullmatch("[0-9a-f]{64}", server):
+            whole = type(self).model_validate({"silos": pairs, "server": server or self.server})
+        except ValidationError as error:
+            if error.errors()[0]["loc"][0] == "silos":
+                raise SettingsInvalid(
+                    "--silo takes NAME=MASK:SIGNING (for prototypes NAME=SIGNING) with public keys of 64 hexadecimal "
+                    f"digits, and each name once. A silo without a signing key: {_MAKE}"
+                ) from None
+            whole = self.model_copy(update={"server": None})
+        if whole.server is None:
             raise SettingsInvalid(
                 f"--server-key takes the server's public signing key, 64 hexadecimal digits; {_MAKE}"
             )
-        return self.model_copy(update={"server": server})
+        return whole
 
     @property
     def masks(self) -> dict[str, str]:
@@ -112,10 +102,6 @@ class PublicKeys(BaseModel):
     def signing(self) -> dict[str, str]:
         """Of the silos."""
         return {name: pair.signing for name, pair in self.silos.items()}
-
-    def to_json(self) -> str:
-        """What :meth:`read` reads."""
-        return json.dumps(self.model_dump(mode="json", exclude_none=True), indent=1)
 
 
 def make_mask_key(path: Path) -> str:
@@ -144,12 +130,20 @@ def read_signing_key(path: Path) -> bytes:
 
 def server_context(folder: Path) -> ssl.SSLContext:
     """TLS 1.3 for the server, which shows its certificate."""
-    return _load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), folder, CERTIFICATE, KEY)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with _reading(folder, CERTIFICATE, KEY):
+        context.load_cert_chain(folder / CERTIFICATE, folder / KEY)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    return context
 
 
 def client_context(folder: Path) -> ssl.SSLContext:
     """TLS 1.3 for a silo: the server must have a certificate of the authority for the host name asked for."""
-    return _load(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), folder, AUTHORITY)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    with _reading(folder, AUTHORITY):
+        context.load_verify_locations(folder / AUTHORITY)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    return context
 
 
 def write_private(path: Path, content: bytes) -> None:
@@ -178,8 +172,8 @@ def _read_key(path: Path, what: str, command: str) -> bytes:
     return bytes.fromhex(text)
 
 
-def _load(context: ssl.SSLContext, folder: Path, *names: str) -> ssl.SSLContext:
-    context.minimum_version = ssl.TLSVersion.TLSv1_3
+@contextmanager
+def _reading(folder: Path, *names: str) -> Iterator[None]:
     for name in names:
         if not (folder / name).is_file():
             raise SettingsInvalid(
@@ -187,10 +181,6 @@ def _load(context: ssl.SSLContext, folder: Path, *names: str) -> ssl.SSLContext:
                 f"{KEY}, and 'discreet federate authority' makes such folders for tests"
             )
     try:
-        if AUTHORITY in names:
-            context.load_verify_locations(folder / AUTHORITY)
-        else:
-            context.load_cert_chain(folder / CERTIFICATE, folder / KEY)
+        yield
     except (ssl.SSLError, ValueError) as error:
         raise SettingsInvalid(f"the certificates in {folder} cannot be used: {error}") from None
-    return context

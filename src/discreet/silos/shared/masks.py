@@ -47,19 +47,7 @@ def public_key(private: bytes) -> str:
 def mask(
     private: bytes, name: str, peers: Mapping[str, str], *, salt: bytes, context: bytes, size: int
 ) -> Words:
-    """What silo ``name`` adds to its vector.
-
-    Parameters
-    ----------
-    private, name
-        The silo's own.
-    peers
-        Public key (hex) of each silo whose vector goes into the same sum; the silo's own is passed over.
-    salt, context
-        The run, and everything that must agree between the silos of the sum. One pair of them masks one vector only.
-    size
-        Length of the vector.
-    """
+    """What silo ``name`` adds to its vector."""
     total = np.zeros(size, dtype=np.uint64)
     for peer, key in sorted(peers.items()):
         if peer == name:

@@ -21,7 +21,7 @@ from discreet.errors import ModelInvalid, Refused
 from discreet.methods.query import Query
 from discreet.model.wire import KIND, from_parts, to_parts
 from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.encoding import Header, decode, encode, shapes
+from discreet.silos.shared.encoding import Header, decode, encode
 from discreet.silos.shared.signing import SIGNATURE_BYTES, SigningKey, is_signed
 from discreet.types import AnyArray, Floats, Words
 
@@ -47,7 +47,7 @@ Hex16 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Hex32 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0, le=10_000)]
 Name = Annotated[str, Field(min_length=1, max_length=63)]
-Roster = Annotated[list[Name], Field(min_length=1, max_length=1000)]
+Roster = Annotated[tuple[Name, ...], Field(min_length=1, max_length=1000)]
 Signature = Annotated[str, Field(pattern=rf"^[0-9a-f]{{{2 * SIGNATURE_BYTES}}}$")]
 
 
@@ -64,7 +64,7 @@ class _PresentHeader(_CallHeader):
 
 
 class _QuestionHeader(_CallHeader):
-    signatures: Annotated[list[Signature], Field(max_length=1000)]
+    signatures: Annotated[tuple[Signature, ...], Field(max_length=1000)]
     question: dict[str, Any]
 
 
@@ -79,13 +79,7 @@ class _AnswerHeader(Header):
 
 @dataclass(frozen=True)
 class RollCall:
-    """Who is to be in the sum of a question that has not been asked yet.
-
-    Parameters
-    ----------
-    run, round, attempt, roster
-        As in the question.
-    """
+    """Who is to be in the sum of a question that has not been asked yet."""
 
     run: str
     round: int
@@ -94,17 +88,12 @@ class RollCall:
 
     def encode(self) -> bytes:
         """As bytes; the same for everybody."""
-        header = _CallHeader(
-            run=self.run, round=self.round, attempt=self.attempt, roster=list(self.roster), arrays=[]
-        )
-        return encode(CALL, header, {}, "<f8")
+        return encode(CALL, _CallHeader, vars(self), {})
 
     @classmethod
     def decode(cls, body: bytes, agreement: Agreement) -> RollCall:
         """From bytes; refuses whatever is not a roll call of this run."""
-        header, _, _ = decode(body, CALL, _CallHeader, "<f8", agreement.most_bytes)
-        _same_run(header.run, agreement)
-        return cls(header.run, header.round, header.attempt, tuple(header.roster))
+        return cls(**_facts(body, CALL, _CallHeader, agreement))
 
     def parts(self, agreement: Agreement) -> tuple[bytes, ...]:
         """What is signed."""
@@ -126,45 +115,22 @@ class PresentMessage:
 
     def encode(self) -> bytes:
         """As bytes."""
-        call = self.call
-        header = _PresentHeader(
-            run=call.run,
-            round=call.round,
-            attempt=call.attempt,
-            roster=list(call.roster),
-            silo=self.silo,
-            signature=self.signature,
-            arrays=[],
-        )
-        return encode(PRESENT, header, {}, "<f8")
+        facts = vars(self.call) | {"silo": self.silo, "signature": self.signature}
+        return encode(PRESENT, _PresentHeader, facts, {})
 
     @classmethod
     def decode(cls, body: bytes, agreement: Agreement) -> PresentMessage:
         """From bytes; refuses whatever this silo has not signed for this run."""
-        header, _, _ = decode(body, PRESENT, _PresentHeader, "<f8", agreement.most_bytes)
-        _same_run(header.run, agreement)
-        call = RollCall(header.run, header.round, header.attempt, tuple(header.roster))
-        _check_signature(agreement, call, header.silo, header.signature)
-        return cls(call, header.silo, header.signature)
+        facts = _facts(body, PRESENT, _PresentHeader, agreement)
+        silo, signature = facts.pop("silo"), facts.pop("signature")
+        call = RollCall(**facts)
+        _check_signature(agreement, call, silo, signature)
+        return cls(call, silo, signature)
 
 
 @dataclass(frozen=True)
 class QuestionMessage:
-    """What the coordinator asks.
-
-    Parameters
-    ----------
-    run, round, attempt
-        Which run, which question of it (0 is the activity), and how often it was asked before without some silo.
-    roster
-        Silos whose answers go into the sum.
-    question
-        What is asked, in the method's own form.
-    release
-        What the round before released; empty in round 0.
-    signatures
-        Of the roll call, in the order of the roster; none in one process.
-    """
+    """What the coordinator asks."""
 
     run: str
     round: int
@@ -178,47 +144,23 @@ class QuestionMessage:
         """As bytes."""
         content, parts = to_parts(self.question)
         arrays = parts | {_RELEASE + name: value for name, value in self.release.items()}
-        header = _QuestionHeader(
-            run=self.run,
-            round=self.round,
-            attempt=self.attempt,
-            roster=list(self.roster),
-            signatures=list(self.signatures),
-            question=content,
-            arrays=shapes(arrays),
-        )
-        return encode(QUESTION, header, arrays, "<f8")
+        facts = {name: value for name, value in vars(self).items() if name != "release"}
+        return encode(QUESTION, _QuestionHeader, facts | {"question": content}, arrays)
 
     @classmethod
     def decode(cls, body: bytes, agreement: Agreement) -> QuestionMessage:
         """From bytes; refuses whatever is not a question of this run."""
-        header, arrays, _ = decode(body, QUESTION, _QuestionHeader, "<f8", agreement.most_bytes)
-        _same_run(header.run, agreement)
+        facts, arrays = _parts(body, QUESTION, _QuestionHeader, agreement)
         if not all(np.isfinite(array).all() for array in arrays.values()):
             raise Refused("the question holds numbers that are none")
         release = _taken(arrays, _RELEASE)
-        question = _read_question(header.question, arrays, agreement)
-        roster = tuple(header.roster)
-        return cls(
-            header.run, header.round, header.attempt, roster, question, release, tuple(header.signatures)
-        )
+        question = _read_question(facts.pop("question"), arrays, agreement)
+        return cls(**facts, question=question, release=release)
 
 
 @dataclass(frozen=True)
 class AnswerMessage:
-    """What a silo answers.
-
-    Parameters
-    ----------
-    run, round, attempt, silo
-        To which question, and who.
-    question
-        SHA-256 of the question's bytes.
-    fixed_noise
-        Whether the silo's noise can be drawn again (tests), which voids the statement.
-    masked
-        The silo's totals, noised where the silos do that, under its mask, modulo 2^64.
-    """
+    """What a silo answers."""
 
     run: str
     round: int
@@ -230,34 +172,16 @@ class AnswerMessage:
 
     def encode(self) -> bytes:
         """As bytes."""
-        arrays = {"masked": self.masked}
-        header = _AnswerHeader(
-            run=self.run,
-            round=self.round,
-            attempt=self.attempt,
-            silo=self.silo,
-            question=self.question,
-            fixed_noise=self.fixed_noise,
-            arrays=shapes(arrays),
-        )
-        return encode(ANSWER, header, arrays, "<u8")
+        facts = {name: value for name, value in vars(self).items() if name != "masked"}
+        return encode(ANSWER, _AnswerHeader, facts, {"masked": self.masked}, "<u8")
 
     @classmethod
     def decode(cls, body: bytes, agreement: Agreement) -> AnswerMessage:
         """From bytes; refuses whatever is not an answer of this run."""
-        header, arrays, _ = decode(body, ANSWER, _AnswerHeader, "<u8", agreement.most_bytes)
-        _same_run(header.run, agreement)
+        facts, arrays = _parts(body, ANSWER, _AnswerHeader, agreement, "<u8")
         if list(arrays) != ["masked"] or arrays["masked"].ndim != 1:
             raise Refused("an answer holds one masked vector")
-        return cls(
-            header.run,
-            header.round,
-            header.attempt,
-            header.silo,
-            header.question,
-            header.fixed_noise,
-            arrays["masked"].astype(np.uint64, copy=False),
-        )
+        return cls(**facts, masked=arrays["masked"].astype(np.uint64, copy=False))
 
 
 def check_signed(agreement: Agreement, call: RollCall, signatures: tuple[str, ...]) -> None:
@@ -319,7 +243,22 @@ def _whole_again(kind: type[Query[Any]], arrays: Mapping[str, Floats]) -> dict[s
     return read
 
 
-def _same_run(run: str, agreement: Agreement) -> None:
-    """Refuse a message of another run."""
-    if run != agreement.run_id:
-        raise Refused(f"the message belongs to another run or agreement ({run}, not {agreement.run_id})")
+def _parts(
+    body: bytes, mark: bytes, header: type[Header], agreement: Agreement, kind: str = "<f8"
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the header of a message says, and its arrays; refuses a message of another run."""
+    read, arrays, _ = decode(body, mark, header, agreement.most_bytes, kind)
+    facts = dict(read)
+    del facts["arrays"]
+    if facts["run"] != agreement.run_id:
+        raise Refused(
+            f"the message belongs to another run or agreement ({facts['run']}, not {agreement.run_id})"
+        )
+    return facts, arrays
+
+
+def _facts(body: bytes, mark: bytes, header: type[Header], agreement: Agreement) -> dict[str, Any]:
+    facts, arrays = _parts(body, mark, header, agreement)
+    if arrays:
+        raise Refused("the message holds arrays, where none belong")
+    return facts

@@ -97,15 +97,14 @@ def build_model(
 
 def encode_model(model: Model, agreement: BaseAgreement) -> bytes:
     """Item side and statement, whatever was trained; the catalogue is known to everybody."""
-    header = _Header(
-        run=agreement.run_id,
-        method=model.method,
-        settings=model.settings,
-        statement=model.statement.to_json(),
-        arrays=[],
-    )
+    facts = {
+        "run": agreement.run_id,
+        "method": model.method,
+        "settings": model.settings,
+        "statement": model.statement.to_json(),
+    }
     side = item_side_to_bytes(model.item_side, precision=_precision(model.item_side))
-    return encode(_MARK, header, {}, "<f8") + side
+    return encode(_MARK, _Header, facts, {}) + side
 
 
 def _precision(side: AnySide) -> Literal["double", "single"]:
@@ -125,14 +124,8 @@ def decode_model(body: bytes, agreement: Agreement, catalogue: Catalogue) -> Mod
 
 
 def read_model(body: bytes, agreement: BaseAgreement, catalogue: Catalogue) -> Model:
-    """The model in a message; what it promises is for the caller to judge.
-
-    Raises
-    ------
-    Refused
-        For anything that is not a whole model of this run, over the agreed scale.
-    """
-    header, _, content = decode(body, _MARK, _Header, "<f8", agreement.most_bytes, rest=True)
+    """The model in a message; what it promises is for the caller to judge."""
+    header, _, content = decode(body, _MARK, _Header, agreement.most_bytes, rest=True)
     if header.run != agreement.run_id:
         raise Refused("what the server sent at the end is not the model of this run")
     try:

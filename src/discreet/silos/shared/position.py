@@ -30,13 +30,6 @@ class RunVoid(Refused):
 class Position:
     """A position in a run. A step that raises leaves it undefined: step on a :meth:`copy`.
 
-    Parameters
-    ----------
-    agreement
-        What was agreed.
-    features
-        Of the items, where the agreement has a digest of them; others are refused.
-
     Attributes
     ----------
     round, attempt
@@ -91,15 +84,7 @@ class Position:
         return {block.name: block.total().shape for block in self.forms()}
 
     def take(self, release: Mapping[str, Floats]) -> None:
-        """Go on to the next round.
-
-        Raises
-        ------
-        Refused
-            When this is no release of the current question.
-        BudgetInvalid
-            When the method finds that the budget does not carry the run.
-        """
+        """Go on to the next round."""
         if self.question is None:
             raise Refused("the run is over: there is no further round")
         if {name: value.shape for name, value in release.items()} != self.shapes():
@@ -112,13 +97,7 @@ class Position:
         self.round, self.attempt = self.round + 1, 0
 
     def repeat(self, roster: Sequence[str], times: int = 1) -> None:
-        """Give the attempt up, and ``times`` - 1 more that others have seen, and ask again without some silos.
-
-        Raises
-        ------
-        Refused
-            When the roster has not shrunk with every attempt, is too small, or too little of the budget is left.
-        """
+        """Give the attempt up, and ``times`` - 1 more that others have seen, and ask again without some silos."""
         if self.question is None:
             raise Refused("the run is over: there is nothing to repeat")
         smaller = self._fewer(roster)
@@ -137,13 +116,7 @@ class Position:
         self.roster, self.attempt = smaller, self.attempt + times
 
     def leave(self, roster: Sequence[str]) -> None:
-        """Go on without silos that were away when the roll was called: nobody has paid for this attempt.
-
-        Raises
-        ------
-        Refused
-            When these are not fewer of the same silos, or too few.
-        """
+        """Go on without silos that were away when the roll was called: nobody has paid for this attempt."""
         self.roster = self._fewer(roster)
 
     def _fewer(self, roster: Sequence[str]) -> tuple[str, ...]:

@@ -110,22 +110,17 @@ class PrototypeAgreement(BaseAgreement):
 def encode_prototypes(agreement: PrototypeAgreement, silo: str, message: PrototypeMessage) -> bytes:
     """The one message of a silo."""
     content = message.to_bytes()
-    header = _Header(run=agreement.run_id, silo=silo, digest=digest(content), arrays=[])
-    return encode(_MARK, header, {}, "<f8") + content
+    facts = {"run": agreement.run_id, "silo": silo, "digest": digest(content)}
+    return encode(_MARK, _Header, facts, {}) + content
 
 
 def decode_prototypes(body: bytes, agreement: PrototypeAgreement) -> tuple[str, PrototypeMessage]:
-    """Whose message it is, and what is in it.
-
-    Raises
-    ------
-    Refused
-        For anything that is not a whole message of this run, within what was agreed on.
-    """
-    header, _, content = decode(body, _MARK, _Header, "<f8", agreement.most_bytes, rest=True)
+    """Whose message it is, and what is in it."""
+    header, _, content = decode(body, _MARK, _Header, agreement.most_bytes, rest=True)
     if header.run != agreement.run_id:
         raise Refused("the message belongs to another run; compare agreements")
-    if header.digest != digest(content) or body != encode(_MARK, header, {}, "<f8") + content:
+    facts = header.model_dump(exclude={"arrays"})
+    if header.digest != digest(content) or body != encode(_MARK, _Header, facts, {}) + content:
         raise Refused("the message was damaged on its way")
     try:
         message = PrototypeMessage.from_bytes(content)
@@ -138,13 +133,7 @@ def decode_prototypes(body: bytes, agreement: PrototypeAgreement) -> tuple[str, 
 def decode_prototype_model(
     body: bytes, agreement: PrototypeAgreement, catalogue: Catalogue, own: Statement | None = None
 ) -> Model:
-    """The model that came down; refuses what is none of this run, or hides what the silo's users have paid.
-
-    Parameters
-    ----------
-    own
-        What the silo's users have paid, as the silo knows it; ``None`` where they have paid nothing.
-    """
+    """The model that came down; refuses what is none of this run, or hides what the silo's users have paid."""
     model = read_model(body, agreement, catalogue)
     level = agreement.settings.rows(agreement.explicit) == "level"
     wrong = wrong_kind(model.factors, agreement.factors, level=level)

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -28,12 +27,10 @@ __all__ = [
     "STATE",
     "Opened",
     "SigningKey",
-    "check_has_keys",
     "generate_signing_key",
     "holder_of",
     "is_signed",
     "open_seal",
-    "sign",
     "signing_public_key",
 ]
 
@@ -49,8 +46,7 @@ _NAME = len(MARK) + SIGNATURE_BYTES + 2
 _DOMAIN, _DOMAIN_OF_PASS = b"discreet seal 2", b"discreet pass 1"
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(NamedTuple):
     """What was under a seal: who sent it, and the message."""
 
     sender: str
@@ -58,15 +54,7 @@ class Opened:
 
 
 class SigningKey:
-    """One party's key in one run.
-
-    Parameters
-    ----------
-    agreement, name
-        What was signed, and as whom; :data:`SERVER` for the server.
-    private
-        The key whose public half is in the agreement.
-    """
+    """One party's key in one run."""
 
     def __init__(self, agreement: BaseAgreement, name: str, private: bytes) -> None:
         if _key_of(agreement, name) != signing_public_key(private):
@@ -76,13 +64,12 @@ class SigningKey:
 
     def seal(self, kind: Kind, body: bytes) -> bytes:
         """The message, signed; the same bytes whenever it is sealed again."""
-        signature = self.sign(*_parts(self.agreement, kind, self.name, body))
-        name = self.name.encode()
+        signature, name = self.sign(*_parts(self.agreement, kind, self.name, body)), self.name.encode()
         return b"".join((MARK, signature, bytes((_KINDS.index(kind), len(name))), name, body))
 
     def sign(self, *parts: bytes) -> bytes:
-        """A signature over something else than a message; the first part must say what."""
-        return sign(self._private, *parts)
+        """A signature over all parts, each with its length; the first one says what for."""
+        return Ed25519PrivateKey.from_private_bytes(self._private).sign(_joined(parts))
 
     @property
     def shown(self) -> str:
@@ -91,13 +78,7 @@ class SigningKey:
 
 
 def open_seal(agreement: BaseAgreement, message: bytes, kind: Kind, sender: str | None = None) -> Opened:
-    """What is in a signed message of this run and kind, from this sender if one is named.
-
-    Raises
-    ------
-    Refused
-        For anything that the sender it names has not signed for this run as a message of this kind.
-    """
+    """What is in a signed message of this run and kind, from this sender if one is named."""
     whole = len(message) >= _NAME and len(message) >= _NAME + message[_NAME - 1]
     if message[:4] != MARK or not whole or message[_NAME - 2] >= len(_KINDS):
         raise Refused("this is not a message that anybody has signed")
@@ -121,13 +102,7 @@ def open_seal(agreement: BaseAgreement, message: bytes, kind: Kind, sender: str 
 
 
 def holder_of(agreement: BaseAgreement, shown: str) -> str:
-    """The silo that shows this with its request.
-
-    Raises
-    ------
-    Refused
-        When no silo of the agreement has signed it for this run.
-    """
+    """The silo that shows this with its request."""
     name, _, signature = shown.partition(" ")
     if name == SERVER or not re.fullmatch("[0-9a-f]{128}", signature):
         raise Refused("this request does not say which silo of the run it comes from")
@@ -137,15 +112,6 @@ def holder_of(agreement: BaseAgreement, shown: str) -> str:
             f"the pass in the name of {name} is not signed by {name}'s key for this run: compare agreements"
         )
     return name
-
-
-def check_has_keys(agreement: BaseAgreement) -> None:
-    """Refuse an agreement by which nobody can tell who has sent a message."""
-    if agreement.signing_keys is None:
-        raise SettingsInvalid(
-            "the agreement has no signing keys, so nobody could tell who sent a message; make keys with "
-            "'discreet federate key --signing' and a new agreement"
-        )
 
 
 def generate_signing_key() -> bytes:
@@ -158,11 +124,6 @@ def signing_public_key(private: bytes) -> str:
     return Ed25519PrivateKey.from_private_bytes(private).public_key().public_bytes_raw().hex()
 
 
-def sign(private: bytes, *parts: bytes) -> bytes:
-    """Signature over all parts, each with its length, so that no two lists run together to the same bytes."""
-    return Ed25519PrivateKey.from_private_bytes(private).sign(_joined(parts))
-
-
 def is_signed(public: str, signature: bytes, *parts: bytes) -> bool:
     """Whether whoever has the private half of this key has signed these parts."""
     try:
@@ -173,9 +134,11 @@ def is_signed(public: str, signature: bytes, *parts: bytes) -> bool:
 
 
 def _key_of(agreement: BaseAgreement, name: str) -> str:
-    check_has_keys(agreement)
-    assert agreement.signing_keys is not None
-    assert agreement.server_key is not None
+    if agreement.signing_keys is None or agreement.server_key is None:
+        raise SettingsInvalid(
+            "the agreement has no signing keys, so nobody could tell who sent a message; make keys with "
+            "'discreet federate key --signing' and a new agreement"
+        )
     if name == SERVER:
         return agreement.server_key
     if name not in agreement.signing_keys:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from discreet.errors import Refused, SettingsInvalid
 from discreet.private_files import make_private, private_folder
-from discreet.silos.shared.encoding import Header, decode, encode, shapes
+from discreet.silos.shared.encoding import Header, decode, encode
 
 __all__ = [
     "COORDINATOR",
@@ -63,15 +63,7 @@ class Entry(NamedTuple):
 
 
 class Store:
-    """A durable store, bound to one agreement and one owner for good.
-
-    Parameters
-    ----------
-    path
-        Made if it is not there, for its owner's eyes alone.
-    agreement, owner
-        Digest of the agreement, and whose the file is: :data:`COORDINATOR`, or ``silo NAME``.
-    """
+    """A durable store, bound to one agreement and one owner for good."""
 
     def __init__(self, path: Path, agreement: str, owner: str) -> None:
         self.lock = RLock()
@@ -231,12 +223,12 @@ def read_rows(path: Path, query: str) -> list[tuple[Any, ...]]:
 
 def pack(arrays: dict[str, npt.NDArray[np.float64]]) -> bytes:
     """A release as bytes."""
-    return encode(_MARK, Header(arrays=shapes(arrays)), arrays, "<f8")
+    return encode(_MARK, Header, {}, arrays)
 
 
 def unpack(body: bytes | None) -> dict[str, npt.NDArray[np.float64]]:
     """A release back from :func:`pack`."""
     try:
-        return decode(body or b"", _MARK, Header, "<f8", len(body or b""))[1]
+        return decode(body or b"", _MARK, Header, len(body or b""))[1]
     except Refused as error:
         raise SettingsInvalid(f"the store is damaged: {error}") from None

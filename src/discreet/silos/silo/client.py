@@ -38,21 +38,7 @@ class _Busy(Exception):
 
 
 class Client:
-    """Requests to one server about one run; a server that is away is tried again.
-
-    Parameters
-    ----------
-    url
-        ``https://HOST:PORT``.
-    key
-        The silo's, of the agreement.
-    context
-        Of :func:`discreet.silos.shared.keys.client_context`.
-    patience
-        Seconds without any response after which it gives up.
-    on_trouble
-        Called with words whenever a request has failed and will be made again, and with none when one is answered.
-    """
+    """Requests to one server about one run; a server that is away is tried again."""
 
     def __init__(
         self,
@@ -140,23 +126,6 @@ def participate(
     report: Callable[[], None] = lambda: None,
 ) -> None:
     """Answer questions that the server of the agreement has signed until it says that the run has finished.
-
-    Parameters
-    ----------
-    silo, key
-        Answers, or refuses, and signs; whatever was answered before is answered again with the same bytes.
-    client
-        Line to the server.
-    finish
-        Called with the message that has the model. Only when this has returned is the server told that it need not
-        repeat it.
-    report
-        Called after every answer that the server has.
-
-    Raises
-    ------
-    Refused
-        When the server asks for something that was not agreed, or does not take an answer it still asks for.
 
     Notes
     -----

@@ -21,19 +21,10 @@ def begin_run(
 ) -> LedgerRun:
     """Enter a silo's part in a run, or go on with it after a stop; before the silo's ratings are read.
 
-    Parameters
-    ----------
-    ledger
-        Of the silo's own data set.
-    agreement, name
-        What was signed, and as whom. They give the run's id, so that it is the same after every start.
-    paid
-        The run that found the catalogue, where one did.
-
     Notes
     -----
-    **Privacy.** The whole agreed budget is reserved, and counts once anything was charged: a round may be repeated,
-    and what it costs then follows from who stayed away.
+    **Privacy.** The whole agreed budget counts once anything was charged: a round may be repeated, and what it
+    costs then follows from who stayed away.
     """
     budget: Budget | float = agreement.epsilon
     if isinstance(agreement, PrototypeAgreement):

@@ -39,11 +39,6 @@ class Party(StoreOwner):
     ) -> Model:
         """Check the model that the server sent, save it if a place was named, and note that the run is over.
 
-        Raises
-        ------
-        Refused
-            When it is none of this run, or promises more privacy than the silo's users have.
-
         Notes
         -----
         **Privacy.** The model that is saved has the server's statement, which covers every silo, and not this silo's

@@ -24,20 +24,6 @@ __all__ = ["PrototypeSilo"]
 class PrototypeSilo(Party):
     """Makes and keeps the message of one silo.
 
-    Parameters
-    ----------
-    store
-        File of the silo's own; it holds the message and what it cost, so losing it means losing track of that.
-    agreement, name
-        What was signed, and as whom.
-    ratings
-        Private, over the agreed catalogue and range.
-    fixed_noise_key_not_private
-        Leave it out. For tests that must see the same noise twice.
-    journal
-        This run in the ledger of the silo's data set (:func:`~discreet.silos.silo.ledger.begin_run`): every charge
-        is written there too, before its noise is drawn.
-
     Notes
     -----
     **Privacy.** All that leaves is the message, which is (epsilon, delta)-DP by itself
@@ -69,15 +55,7 @@ class PrototypeSilo(Party):
         self._store = Store(Path(store), agreement.digest, f"silo {name}")
 
     def answer(self, question: bytes = b"") -> bytes:
-        """The message, ready to be sent: it is stored and paid for.
-
-        Raises
-        ------
-        Refused
-            When the server asks for anything: the agreement says it all. Nothing was charged.
-        TooFewUsers
-            When the noisy number of users is too small. That was charged, and comes again whenever asked.
-        """
+        """The message, ready to be sent: it is stored and paid for."""
         if question:
             raise Refused("the server asks for something, where the agreement leaves nothing to ask")
         with self._store.lock:

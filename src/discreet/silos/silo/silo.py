@@ -54,22 +54,6 @@ _MOST_REFUSALS = 100
 class Silo(Party):
     """Answers questions about its ratings.
 
-    Parameters
-    ----------
-    store
-        File of the silo's own; it holds the ledger, so losing it means losing track of what was spent.
-    agreement, name, private_key
-        What was signed, as whom, and the key whose public half is in it.
-    ratings
-        Private, over the agreed catalogue with the agreed features, and the agreed range.
-    fixed_noise_key_not_private
-        Leave it out. For tests that must see the same noise twice.
-    journal
-        This run in the ledger of the silo's data set (:func:`~discreet.silos.silo.ledger.begin_run`): every charge
-        is written there too, before its noise is drawn.
-    signing
-        The silo's own, where the agreement has signing keys: roll calls are signed with it.
-
     Notes
     -----
     **Privacy**. Each answer costs what the schedule of the agreement says and is charged before it leaves, in the
@@ -108,13 +92,7 @@ class Silo(Party):
         self._replay()
 
     def answer(self, question: bytes) -> bytes:
-        """The answer to a question, ready to be sent: it is stored and paid for.
-
-        Raises
-        ------
-        Refused
-            When this is not the question that is due. Nothing was charged; the reason is kept.
-        """
+        """The answer to a question, ready to be sent: it is stored and paid for."""
         with self._store.lock:
             try:
                 return self._answer(question)
