@@ -115,20 +115,6 @@ def test_rare_items_are_in_more_doubt(made: Made, model: Model) -> None:
     assert np.corrcoef(*ranks)[0, 1] < -0.8
 
 
-<<<<<<< HEAD
-def test_less_budget_means_more_noise(made: Made) -> None:
-    ratios = []
-    for epsilon in (2.0, 20.0):
-        doubt = made.fit(epsilon).item_side
-        assert doubt.noise_ratio is not None
-        assert (doubt.noise_ratio >= 0.0).all()
-        assert (doubt.noise_ratio <= 1.0).all()
-        ratios.append(doubt.noise_ratio.mean())
-    assert ratios[0] > 1.5 * ratios[1]
-
-
-=======
->>>>>>> origin/main
 @pytest.mark.parametrize(("epsilon", "most"), [(5.0, 0.45), (1000.0, 0.15)])
 def test_items_that_are_pure_noise_are_like_nothing(epsilon: float, most: float) -> None:
     """Items that nobody rated have noise for factors; the best of their many scores are low all the same."""
@@ -176,16 +162,6 @@ def test_guesses_start_from_the_usual_item(model: Model, made: Made) -> None:
     assert np.square(guessed[:, 1:] - factors).mean() < 0.1 * made.traits.var()
 
 
-<<<<<<< HEAD
-def test_items_with_a_hundred_ratings_are_not_unknown(made: Made) -> None:
-    doubt = made.fit(1000.0).item_side
-    assert doubt.noise_ratio is not None
-    assert made.counts.min() > 60
-    assert not doubt.unknown[made.counts > 100].any()
-
-
-=======
->>>>>>> origin/main
 def test_items_that_nobody_rated_are_in_most_doubt() -> None:
     doubt = with_unrated(Made(2, described=False)).fit(20.0).item_side
     assert doubt.noise_ratio is not None
@@ -239,13 +215,3 @@ def test_a_new_item_is_not_taken_for_a_rare_one() -> None:
     plain = np.array([side.offsets[made.kind == k].mean() for k in range(KINDS)])
     assert (usual - plain).mean() > 0.1
     assert abs((guesses - usual).mean()) < 0.5 * (usual - plain).mean()
-<<<<<<< HEAD
-
-
-def test_a_guess_is_in_more_doubt_than_an_item_that_was_rated(made: Made) -> None:
-    side = made.fit(2.0).item_side
-    assert side.noise_ratio is not None
-    assert side.feature_map is not None
-    assert side.feature_map.noise_ratio > np.median(side.noise_ratio)
-=======
->>>>>>> origin/main
