@@ -18,7 +18,6 @@ from discreet.methods.budgeted.public import train as budgeted
 from discreet.methods.lookup import find_public_half
 from discreet.methods.public_half import Facts
 from discreet.model import Model
-from discreet.model.doubt import Doubt
 from discreet.model.feature_map import FeatureMap
 from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
@@ -127,7 +126,7 @@ def test_all_parties_work_the_questions_out_from_the_same_features(
     run.close()
 
 
-def test_the_model_comes_down_with_its_doubt_and_what_it_makes_of_features(plain: Ratings) -> None:
+def test_the_model_comes_down_with_its_noise_ratios_and_what_it_makes_of_features(plain: Ratings) -> None:
     """However many columns the features have: here more than all other numbers of the run."""
     rng, n, columns = np.random.default_rng(0), plain.n_items, 100_000
     assert plain.catalogue is not None
@@ -135,9 +134,8 @@ def test_the_model_comes_down_with_its_doubt_and_what_it_makes_of_features(plain
     agreement = agree(replace(plain, catalogue=catalogue), 2)
     assert catalogue.features is not None
     guesses = FeatureMap(rng.normal(size=(len(catalogue.features.group_of), 4)), rng.normal(size=4), 0.5)
-    doubt = Doubt(rng.random(n))
     arrays = rng.normal(size=n), rng.normal(size=(n, 3))
-    side = ItemSide(plain.scale, 3.0, *arrays, Ridge(), doubt=doubt, feature_map=guesses)
+    side = ItemSide(plain.scale, 3.0, *arrays, Ridge(), noise_ratio=rng.random(n), feature_map=guesses)
     model = Model(side, catalogue, Statement.not_private("made by hand"), "budgeted")
     body = encode_model(model, agreement)
     sent = decode_model(body, agreement, catalogue)
