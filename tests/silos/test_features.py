@@ -14,8 +14,9 @@ from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.errors import Refused, SettingsInvalid
 from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.methods.budgeted.public import train as budgeted
+from discreet.methods.lookup import find_public_half
 from discreet.methods.public_half import Facts
-from discreet.methods.public_halves import PUBLIC_HALVES
 from discreet.model import Model
 from discreet.model.feature_map import FeatureMap
 from discreet.model.fold_in import Ridge
@@ -62,7 +63,7 @@ def test_an_agreement_has_kinds_and_digest_and_they_are_signed(plain: Ratings, r
 
 def test_methods_that_do_not_use_features_make_no_agreement_with_them(ratings: Ratings) -> None:
     with pytest.raises(SettingsInvalid, match="dpals does not use item features"):
-        agree(ratings, 2, method="dpals", settings=PUBLIC_HALVES["dpals"].settings_type())
+        agree(ratings, 2, method="dpals", settings=find_public_half("dpals").settings_type())
     assert ratings.catalogue is not None
     with pytest.raises(SettingsInvalid, match="prototypes does not use item features"):
         PrototypeAgreement.make(
@@ -106,9 +107,9 @@ def test_all_parties_work_the_questions_out_from_the_same_features(
         seen.append(None if facts.features is None else facts.features.digest)
         return half.train(settings, facts, rng)
 
-    half = PUBLIC_HALVES["budgeted"]
+    half = find_public_half("budgeted")
     watched = replace(half, train=spy)
-    monkeypatch.setitem(PUBLIC_HALVES, "budgeted", watched)
+    monkeypatch.setattr(budgeted, "BUDGETED", watched)
     monkeypatch.setattr(BudgetedALS, "public_half", watched)
     agreement = agree(ratings, 3)
     seen.clear()  # whether the agreement can work at all is asked without features
