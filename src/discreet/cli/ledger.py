@@ -30,7 +30,7 @@ def command() -> None:
     """Show what all runs on the same people's ratings have cost, and what is left.
 
     A ledger is one file for one data set. Runs enter themselves with --ledger FILE (train, federate silo): the
-    whole budget is reserved before ratings are read, and every charge is on the disk before its noise is drawn. With
+    cap is asked before ratings are read, and every charge is on the disk before its noise is drawn. With
     DISCREET_LEDGER=FILE in the environment the file need not be named again.
 
     \b

@@ -136,7 +136,7 @@ def from_sums(
 
 
 def shrunken_means(sums: Floats, counts: Floats, variance: float) -> Floats:
-    """Means of a table of prototypes x items, each drawn to its row's mean and that to the mean of all (decision 35).
+    """Means of a table of prototypes x items, each drawn to its row's mean and that to the mean of all.
 
     At least one stands behind each of the noisy sums, and `variance` is that of their noise.
     """
