@@ -175,7 +175,6 @@ def test_the_command_lines_of_the_page_on_statements_run(
         "discreet.privacy.budget",
         "discreet.privacy.account.ledger_file",
         "discreet.catalogue",
-        "discreet.model.doubt",
         "discreet.model.feature_map",
     ],
 )

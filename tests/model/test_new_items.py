@@ -38,11 +38,10 @@ def test_new_items_are_what_their_features_say(feedback: str) -> None:
     np.testing.assert_allclose(new.item_side.factors[12:], vectors[:, 1:])
     np.testing.assert_allclose(vectors[1], feature_map.base)
     assert np.abs(vectors[0] - feature_map.base).max() > 0.1
-    doubt = new.item_side.doubt
-    assert doubt is not None
-    assert doubt.guessed is not None
-    assert doubt.guessed.tolist() == [False] * 12 + [True] * 3
-    assert doubt.noise_ratio[12:].tolist() == [feature_map.noise_ratio] * 3
+    side = new.factors
+    assert side.noise_ratio is not None
+    assert side.added.tolist() == [False] * 12 + [True] * 3
+    assert side.noise_ratio[12:].tolist() == [feature_map.noise_ratio] * 3
     assert new.item_side.popularity is not None
     assert new.item_side.popularity[12:].tolist() == [0.0] * 3
 
@@ -92,8 +91,7 @@ def test_a_model_with_new_items_is_saved_whole_and_takes_more(feedback: str, tmp
     assert same(twice.item_side, new.with_items(more, frame).item_side)
     assert len(twice.catalogue) == 16
     assert len(twice.statement.notes) == 2
-    assert twice.item_side.doubt is not None
-    assert twice.item_side.doubt.marks(np.arange(11, 16)) == [None, *["guess"] * 4]
+    assert twice.item_side.marks(np.arange(11, 16)) == [None, *["guess"] * 4]
 
 
 REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
@@ -150,7 +148,7 @@ def test_a_feature_map_must_fit_the_model() -> None:
         ({"feature_map": replace(mapped, base=mapped.base[1:])}, r"base has the shape"),
         ({"feature_map": replace(mapped, base=mapped.base * np.nan)}, "not finite"),
         ({"feature_map": replace(mapped, noise_ratio=-1.0)}, "noise_ratio is -1"),
-        ({"doubt": None}, "needs doubt"),
+        ({"noise_ratio": None}, "needs a noise_ratio"),
         ({"rule": OwnMean(np.ones(12))}, "OwnMean has a number of its own"),
     ]
     for change, said in wrong:

@@ -66,9 +66,9 @@ def test_silos_over_different_items_are_refused() -> None:
 
 
 def test_every_registered_private_method_of_sums_has_a_public_half_that_silos_find() -> None:
-    from discreet.methods.public_halves import PUBLIC_HALVES
+    from discreet.methods.lookup import PUBLIC_HALVES, find_public_half
 
     private = {name for name, method in METHODS.items() if issubclass(method, discreet.PrivateMethod)}
     assert private == set(PUBLIC_HALVES)
-    assert all(METHODS[name].public_half is half for name, half in PUBLIC_HALVES.items())  # type: ignore[union-attr]
+    assert all(METHODS[name].public_half is find_public_half(name) for name in PUBLIC_HALVES)  # type: ignore[union-attr]
     assert isinstance(RATINGS, Ratings)

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from discreet.catalogue import Catalogue, Goal
-from discreet.model.doubt import Mark
 from discreet.model.history import ReadHistory
 from discreet.model.item_weights import AnySide
+from discreet.model.recommendations import Mark
 
 __all__ = ["Explanation", "Pull", "explain"]
 

@@ -25,7 +25,7 @@ class FeatureMap:
     base
         1 + rank numbers: what an item without any feature gets.
     noise_ratio
-        Of a guess, as in `discreet.model.doubt.Doubt`.
+        Of a guess, as in `discreet.model.item_side.ItemSide`.
 
     Notes
     -----

@@ -157,7 +157,7 @@ def _arrays(header: dict[str, Any], data: memoryview) -> tuple[dict[str, array[f
 
 def _rule(content: dict[str, Any], has_popularity: bool) -> dict[str, Any]:
     """Centre, penalties and range from the description of the item side."""
-    absent = {"doubt", "feature_map"} | (set() if has_popularity else {"popularity"})
+    absent = {"noise_ratio", "guessed", "feature_map"} | (set() if has_popularity else {"popularity"})
     fits = set(content) == {"class", "scale", "centre", "rule"} | absent and content["class"] == "ItemSide"
     if not fits or any(content[name] is not None for name in absent):
         raise ItemSideInvalid("the content of a released item side is scale, centre and rule")

@@ -31,10 +31,9 @@ from discreet.catalogue import Catalogue, ItemFeatures, RatingScale
 from discreet.catalogue.feature_columns import Kind
 from discreet.catalogue.scale import why_no_range
 from discreet.errors import Refused, SettingsInvalid
-from discreet.methods.lookup import check_allowed
+from discreet.methods.lookup import check_allowed, find_public_half
 from discreet.methods.protocol import ProtocolRun
 from discreet.methods.public_half import Facts, PublicHalf
-from discreet.methods.public_halves import find_public_half
 from discreet.methods.settings import PrivateSettings
 from discreet.privacy.budget import Budget
 from discreet.privacy.ledger import Ledger

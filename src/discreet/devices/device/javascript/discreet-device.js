@@ -479,7 +479,7 @@ function readArrays(header, data) {
 }
 
 function readRule(content, hasPopularity) {
-  const absent = ["doubt", "feature_map", ...(hasPopularity ? [] : ["popularity"])];
+  const absent = ["noise_ratio", "guessed", "feature_map", ...(hasPopularity ? [] : ["popularity"])];
   const right = hasFields(content, ["class", "scale", "centre", "rule", ...absent]) && content.get("class") === "ItemSide";
   demand(
     right && absent.every((name) => content.get(name) === null),
