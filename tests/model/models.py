@@ -8,9 +8,8 @@ import numpy as np
 
 from discreet.catalogue import Catalogue, RatingScale
 from discreet.model import Model
-from discreet.model.feature_map import FeatureMap
 from discreet.model.fold_in import Clicks, Ridge
-from discreet.model.item_side import ItemSide
+from discreet.model.item_side import FeatureMap, ItemSide
 from discreet.model.item_weights import ItemWeights, Sums
 from discreet.privacy.statement import Statement
 

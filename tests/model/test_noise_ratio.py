@@ -79,21 +79,6 @@ def test_an_item_of_which_a_quarter_is_not_known_is_like_nothing_and_it_says_so(
     assert ({entry.item: entry.score for entry in other}["item-4"] == 0.0) is silent
 
 
-def test_similarity_without_any_doubt_left_is_the_cosine_and_shrinks_with_doubt() -> None:
-    model = make_doubtful("implicit")
-    side = model.item_side
-    lengths = np.linalg.norm(side.factors, axis=1)
-    cosines = side.factors @ side.factors[4] / lengths / lengths[4]
-    certain = replace(model, item_side=replace(side, noise_ratio=np.zeros(12), feature_map=None)).similar(
-        40, 11
-    )
-    order = [j for j in np.argsort(-cosines) if j != 4]
-    assert certain.items == [10 * j for j in order]
-    np.testing.assert_allclose([entry.score for entry in certain], cosines[order])
-    unsure = {entry.item: entry.score for entry in model.similar(40, 11)}
-    assert all(abs(unsure[entry.item]) < abs(entry.score) for entry in certain)
-
-
 def test_a_query_of_which_nothing_is_known_is_answered_and_said_to_be() -> None:
     model = make_doubtful("explicit")
     assert model.similar("item-4").notes == ()

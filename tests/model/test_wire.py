@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 from discreet.catalogue.scale import RatingScale
 from discreet.errors import ModelInvalid
-from discreet.model.feature_map import FeatureMap
 from discreet.model.fold_in import Clicks, FoldIn, FrankWolfeReplay, NonNegative, OwnMean, Ridge
-from discreet.model.item_side import ItemSide
+from discreet.model.item_side import FeatureMap, ItemSide
 from discreet.model.wire import from_parts, item_side_from_bytes, item_side_to_bytes, to_parts
 from discreet.types import Floats
 from tests.conformance.runs import same

@@ -18,9 +18,8 @@ from discreet.methods.budgeted.public import train as budgeted
 from discreet.methods.lookup import find_public_half
 from discreet.methods.public_half import Facts
 from discreet.model import Model
-from discreet.model.feature_map import FeatureMap
 from discreet.model.fold_in import Ridge
-from discreet.model.item_side import ItemSide
+from discreet.model.item_side import FeatureMap, ItemSide
 from discreet.privacy.statement import Statement
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement

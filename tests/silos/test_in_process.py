@@ -51,7 +51,6 @@ def test_silos_have_names_of_their_own_and_a_server_may_be_trusted() -> None:
         (PARTS, {"method": "budgeted"}, "such as discreet.EASE"),
         (PARTS, {"method": discreet.UserMean()}, "asks nothing"),
         (PARTS, {"honest": 4}, "4 honest silos were asked for"),
-        (PARTS, {"start": "model"}, "silos do not start from an earlier model"),
     ],
 )
 def test_wrong_use_says_what_to_do(silos: Any, options: dict[str, Any], words: str) -> None:

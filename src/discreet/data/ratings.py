@@ -253,22 +253,16 @@ class Ratings:
         kept = np.concatenate([[0], np.cumsum(mask)])
         return replace(self, indptr=kept[self.indptr], items=self.items[mask], values=self.values[mask])
 
-    def with_catalogue(self, catalogue: CatalogueSource, unknown_items: UnknownItems = "drop") -> Ratings:
-        """The same users with another item list; ratings of items it lacks are dropped or refused."""
-        rules = replace(self.rules, unknown_items=unknown_items)
+    def with_catalogue(self, catalogue: CatalogueSource) -> Ratings:
+        """The same users with another item list; ratings of items it lacks are dropped."""
         listed = _catalogue(catalogue)
         if listed is None:
             raise RatingsInvalid("a catalogue is needed; give a Catalogue, a file, or ids")
-        ids = self._item_ids()
-        index = listed.index(ids)[self.items]
-        if unknown_items == "error" and (index < 0).any():
-            stranger = ids[self.items[np.argmax(index < 0)]]
-            raise RatingsInvalid(
-                f"item {stranger!r} is rated but not in the catalogue; list it, or drop such items"
-            )
+        index = listed.index(self._item_ids())[self.items]
         kept = self.keep(index >= 0)
         users = np.repeat(np.arange(self.n_users), np.diff(kept.indptr))
         arrays, _ = arrange(users, index[index >= 0], kept.values, self.n_users, len(listed))
+        rules = replace(self.rules, unknown_items="drop")
         return Ratings(*arrays, self.user_ids, listed, self.rating_range, rules=rules, left_out=self.left_out)
 
     def history(self, user_id: Id) -> dict[Id, float]:

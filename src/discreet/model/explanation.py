@@ -88,11 +88,6 @@ class Explanation:
         """The person's own level, from all ratings together."""
         return math.fsum(pull.level for pull in self.pulls)
 
-    @property
-    def before(self) -> float:
-        """The score for somebody of whom nothing is known."""
-        return self.centre + self.offset
-
     def __iter__(self) -> Iterator[Pull]:
         return iter(self.pulls)
 

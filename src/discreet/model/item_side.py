@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,18 +21,61 @@ from discreet import kernels
 from discreet.catalogue.scale import Goal, RatingScale
 from discreet.errors import HistoryInvalid, ModelInvalid, SettingsInvalid
 from discreet.kernels.ranking import Panels, panels
-from discreet.model.feature_map import FeatureMap
 from discreet.model.fold_in import Arrays, Clicks, FoldIn, Ridge, Rows
 from discreet.model.recommendations import BY_POPULARITY, NOTHING_LEARNT, SAME_ORDER, Mark, Neighbours
 from discreet.model.shapes import check_shapes
 from discreet.types import Bools, Floats, Indices
 
-__all__ = ["UNKNOWN_FROM", "ItemSide"]
+__all__ = ["UNKNOWN_FROM", "FeatureMap", "ItemSide"]
 
 UNKNOWN_FROM = 0.9
 """An item is unknown when this much of the variance is left that it had before anything was learnt."""
 _FEW = 16
 """People whose lists are made from rows laid out beforehand; more are ranked by whatever ranks, a GPU as well."""
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMap:
+    """What is expected of an item from its features alone: a linear map to offset and factors.
+
+    Parameters
+    ----------
+    weights
+        Columns of the catalogue's feature matrix x (1 + rank); the offset comes first.
+    base
+        1 + rank numbers: what an item without any feature gets.
+    noise_ratio
+        Of a guess, as in `ItemSide`.
+
+    Notes
+    -----
+    **Privacy.** Computed from what was released, so applying it to any item costs nothing.
+
+    Examples
+    --------
+    >>> taste = FeatureMap(np.array([[0.5, 1.0]]), np.array([0.1, 0.0]), 0.2)
+    >>> taste.guess(csr_array(np.array([[2.0], [0.0]])))
+    array([[1.1, 2. ],
+           [0.1, 0. ]])
+    """
+
+    weights: Floats
+    base: Floats
+    noise_ratio: float
+
+    def __post_init__(self) -> None:
+        _in_rows(self, "weights", "base")
+
+    def guess(self, features: csr_array) -> Floats:
+        """Items x (1 + rank): offset and factors that rows of features lead one to expect."""
+        guessed: Floats = self.base + features @ self.weights
+        return guessed
+
+    def check(self, rank: int) -> None:
+        """Refuse arrays that do not fit the model, or numbers that are not finite (`ModelInvalid`)."""
+        check_shapes(self, weights=(*self.weights.shape[:1], 1 + rank), base=(1 + rank,))
+        if not 0.0 <= self.noise_ratio <= 1.0:
+            raise ModelInvalid(f"the feature map's noise_ratio is {self.noise_ratio}, not between 0 and 1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +121,7 @@ class ItemSide:
     by_popularity: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        """Rows beside each other in memory: arithmetic, and so the last bit, is the same before and after a file."""
-        for name in ("offsets", "factors", "popularity", "noise_ratio"):
-            if (array := getattr(self, name)) is not None:
-                object.__setattr__(self, name, np.asarray(array, order="C"))
+        _in_rows(self, "offsets", "factors", "popularity", "noise_ratio")
 
     @property
     def n_items(self) -> int:
@@ -383,3 +424,10 @@ def _believed(known: Floats) -> Floats:
     ratio = 3.0 * (1.0 - known) / np.maximum(known, np.finfo(np.float64).tiny)
     believed: Floats = np.sqrt(np.maximum(1.0 - np.minimum(ratio, 1.0) ** 2, 0.0))
     return believed
+
+
+def _in_rows(owner: Any, *names: str) -> None:
+    """Rows beside each other in memory: arithmetic, and so the last bit, is the same before and after a file."""
+    for name in names:
+        if (array := getattr(owner, name)) is not None:
+            object.__setattr__(owner, name, np.asarray(array, order="C"))

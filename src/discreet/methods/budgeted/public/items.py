@@ -14,8 +14,7 @@ from discreet.methods.budgeted.public import constants as fitted
 from discreet.methods.budgeted.public.step import State
 from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.methods.shared.public.shrinkage import popularity_line
-from discreet.model.feature_map import FeatureMap
-from discreet.model.item_side import ItemSide
+from discreet.model.item_side import FeatureMap, ItemSide
 from discreet.model.start import Start
 from discreet.types import Floats
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet import kernels
 from discreet.data.ratings import Ratings
+from discreet.kernels import distances as kernels
 from discreet.methods.prototypes.private.rows import (
     Prototypes,
     check_users,

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet import kernels
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueMissing, RatingsInvalid
+from discreet.kernels import distances as kernels
 from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.methods.shared.private.sampling import sample_uniform
 from discreet.privacy.bounded_rows import GRID, HALF_SIDE, BoundedRows, RowBounds, bounded_points
