@@ -21,8 +21,8 @@ One run is written down; its questions are asked again with one synthetic user m
 chance: the largest change of any release, in units of the bound it was charged for. At epsilon 4, 1,000 users, 60
 items.
 
-| promise | neighbours | worst ratio (allowed: 1) | nobody else moved | same integers on every engine | date |
-|---|---|---|---|---|---|
+| promise | neighbours | worst ratio (allowed: 1) | nobody else moved | same on every engine |
+|---|---|---|---|---|
 """
 
 GAMES = """
@@ -33,8 +33,8 @@ epsilon, each game wrong with a chance of at most 1e-5. Means: from how far apar
 the scale of the noise along the canary's direction (devices: of the coins). Guesses: by Clopper-Pearson on right and
 wrong guesses, which assumes nothing and sees less.
 
-| promise | epsilon | delta | runs in each world | by means | by noise | by guesses | best, of the claim | date |
-|---|---|---|---|---|---|---|---|---|
+| promise | epsilon | delta | runs in each world | by means | by noise | by guesses | best, of the claim |
+|---|---|---|---|---|---|---|---|
 """
 
 PLANTED = """
@@ -42,17 +42,18 @@ PLANTED = """
 
 The same games, shorter, against mechanisms with half the noise they claim.
 
-| planted in | epsilon claimed | runs in each world | lower bound found | refuted | date |
-|---|---|---|---|---|---|
+| planted in | epsilon claimed | lower bound found | all refuted |
+|---|---|---|---|
 """
 
 REPEATS = """
 ## False alarms: none
 
-The honest code, audited again and again with fresh noise; how many of these audits claim to have refuted it.
+The honest code, audited again and again with fresh noise at epsilon 1, 4 and 8: how many of these audits claim to
+have refuted it.
 
-| promise | epsilon claimed | audits | runs in each world, each | alarms | date |
-|---|---|---|---|---|---|
+| promise | audits | alarms |
+|---|---|---|
 """
 
 MODELS = """
@@ -61,26 +62,34 @@ MODELS = """
 Membership inference with shadow models against what is served: members recognised at 1 % and 5 % false alarms. What mu
 allows is the limit for an attacker who sees every release; whoever sees the model alone is far from it.
 
-| promise | epsilon | models | 1 % / 5 % | not private (ALS) | limit | date |
-|---|---|---|---|---|---|---|
+| promise | epsilon | models | 1 % / 5 % | not private (ALS) | limit |
+|---|---|---|---|---|---|
 """
 
 
 def write_document(findings: dict[str, Any], path: Path) -> None:
     """Write the page from what was found."""
-    text = HEAD
-    for head, kind, row in (
-        (REPLAY, "replay", _replay),
-        (GAMES, "game", _game),
-        (PLANTED, "planted", _planted),
-        (REPEATS, "repeats", _repeats),
-        (MODELS, "models", _models),
-    ):
-        found = {key.split("/", 1)[1]: value for key, value in findings.items() if key.startswith(f"{kind}/")}
+    days = sorted({found["date"] for found in findings.values()})
+    text = HEAD + f"Measured from {days[0]} to {days[-1]}.\n"
+    for head, kind, row in ((REPLAY, "replay", _replay), (GAMES, "game", _game), (MODELS, "models", _models)):
+        found = _of(findings, kind)
         if found:
-            ordered = sorted(found, key=lambda key: (key.rpartition("/")[0], float(key.rpartition("/")[2])))
-            text += head + "".join(line + "\n" for key in ordered for line in row(key, found[key]))
+            text += head + "".join(line + "\n" for key in found for line in row(key, found[key]))
+    for head, kind, joined in ((PLANTED, "planted", _planted), (REPEATS, "repeats", _repeats)):
+        together: dict[str, list[dict[str, Any]]] = {}
+        for key, one in _of(findings, kind).items():
+            together.setdefault(_name(key), []).append(one)
+        if together:
+            text += head + "".join(line + "\n" for key in together for line in joined(key, together[key]))
     path.write_text(text)
+
+
+def _of(findings: dict[str, Any], kind: str) -> dict[str, Any]:
+    """One kind of finding, by promise and rising epsilon."""
+    found = {key.split("/", 1)[1]: value for key, value in findings.items() if key.startswith(f"{kind}/")}
+    return {
+        key: found[key] for key in sorted(found, key=lambda key: (_name(key), float(key.rpartition("/")[2])))
+    }
 
 
 def _row(*cells: object) -> str:
@@ -103,7 +112,6 @@ def _replay(key: str, found: dict[str, Any]) -> list[str]:
             f"{one['worst_ratio']:.6f}",
             _yes(one["nobody_else_moved"]),
             _yes(all(one["engines"].values())) if one["engines"] else "one engine",
-            found["date"],
         )
         for kind, one in found["replay"].items()
     ]
@@ -120,19 +128,18 @@ def _game(key: str, found: dict[str, Any]) -> list[str]:
             f"{found['runs']:,}",
             *("" if cell is None else f"{cell:.3f}" for cell in cells),
             f"{found['lower_bound'] / found['claimed']:.3f}" + ("" if found["passed"] else " **REFUTED**"),
-            found["date"],
         )
     ]
 
 
-def _planted(key: str, found: dict[str, Any]) -> list[str]:
-    bound, claimed = f"{found['lower_bound']:.3f}", f"{found['claimed']:g}"
-    return [_row(_name(key), claimed, f"{found['runs']:,}", bound, _yes(found["caught"]), found["date"])]
+def _planted(key: str, found: list[dict[str, Any]]) -> list[str]:
+    claimed = " / ".join(f"{one['claimed']:g}" for one in found)
+    bounds = " / ".join(f"{one['lower_bound']:.3f}" for one in found)
+    return [_row(key, claimed, bounds, _yes(all(one["caught"] for one in found)))]
 
 
-def _repeats(key: str, found: dict[str, Any]) -> list[str]:
-    epsilon = key.rpartition("/")[2]
-    return [_row(_name(key), epsilon, found["repeats"], found["runs"], found["alarms"], found["date"])]
+def _repeats(key: str, found: list[dict[str, Any]]) -> list[str]:
+    return [_row(key, sum(one["repeats"] for one in found), sum(one["alarms"] for one in found))]
 
 
 def _models(key: str, found: dict[str, Any]) -> list[str]:
@@ -143,4 +150,4 @@ def _models(key: str, found: dict[str, Any]) -> list[str]:
     ]
     size = found["size"]
     models = f"{size['models']} of {size['users'] // 2:,} users"
-    return [_row(name, f"{found['claimed']:g}", models, *seen, found["date"])]
+    return [_row(name, f"{found['claimed']:g}", models, *seen)]

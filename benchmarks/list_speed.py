@@ -30,7 +30,7 @@ from benchmarks.scale import peak
 from benchmarks.scale_market import catalogue, chosen_files, write_market
 from discreet import EASE, Budget, Ratings
 from discreet.data import StoredRatings, prepare, synthetic
-from discreet.data.checks import Columns
+from discreet.data.rows import Columns
 from discreet.data.rules import ROW_BY_ROW
 from discreet.types import Floats
 

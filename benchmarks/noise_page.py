@@ -18,13 +18,10 @@ _DRAWS = """
 ## Draws against exact laws
 
 Statistics: scale (mean square or mean size), mean, 64 cells by chi-square, both tails at 1e-4 and 1e-6 by exact
-binomial tests, range. Power: the chance of an alarm if the scale were off by 0.1 %, or a coin by 1e-4. A coin
-needs more draws for that than a scale: among 10^8 flips of a fair coin, 1e-4 is two standard errors. The
-binomial sampler is a rising function of one uniform number: where it rises is compared with the exact
-distribution function to 150 binary digits, and random words are looked up between these places.
+binomial tests, range. Power: the chance of an alarm if the scale were off by 0.1 %, or a coin by 1e-4.
 
-| sampler | draws | must see | found off by | standard error | power | smallest p-value | passed | date |
-|---|---|---|---|---|---|---|---|---|
+| sampler | draws | must see | found off by | standard error | power | smallest p-value | passed |
+|---|---|---|---|---|---|---|---|
 """
 
 _STREAMS = """
@@ -34,8 +31,8 @@ Of one source in threads, of a source for each thread, of a copy, of forked chil
 of these again in a restarted program. Correlation: the largest of any two streams at any lag, and what chance
 allows, in standard errors.
 
-| numbers | streams | length | numbers that came twice | correlation | allowed | passed | date |
-|---|---|---|---|---|---|---|---|
+| numbers | streams | length | numbers that came twice | correlation | allowed | passed |
+|---|---|---|---|---|---|---|
 """
 
 _ATTACKS = """
@@ -95,14 +92,14 @@ def _sampler(name: str, row: dict[str, Any]) -> str:
     power = "above 0.9999" if row["power"] > 0.9999 else f"{row['power']:.4f}"
     return (
         f"| {name} | {row['draws']:,} | {row['off']:g} | {row['estimated_off']:.1e} | {row['standard_error']:.1e} "
-        f"| {power} | {row['least_p']:.2g} ({row['least_p_of']}) | {_word(row)} | {row['date']} |\n"
+        f"| {power} | {row['least_p']:.2g} ({row['least_p_of']}) | {_word(row)} |\n"
     )
 
 
 def _stream(kind: str, row: dict[str, Any]) -> str:
     return (
         f"| {kind} | {row['streams']} | {row['length']:,} | {row['common']} | {row['correlation']:.2f} "
-        f"| {row['most']:.2f} | {_word(row)} | {row['date']} |\n"
+        f"| {row['most']:.2f} | {_word(row)} |\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""Draw ``docs/images/accuracy.png`` from what ``benchmarks/accuracy.py`` measured.
+"""Draw ``docs/images/lists.png``, recall of lists against epsilon, from what ``benchmarks/accuracy.py`` measured.
 
 python benchmarks/plot.py
 """
@@ -17,63 +17,67 @@ from matplotlib.axes import Axes
 
 ROOT = Path(__file__).parents[1]
 PANELS = {
-    "jester": ("Jester (24,983 users, 100 jokes)", "test RMSE"),
-    "ml-1m": ("MovieLens 1M (6,040 users, 3,883 films)", "test RMSE"),
-    "low-rank-5000": ("DPALS paper's synthetic world (5,000 users)", "test RMSE"),
-    "ml-1m-lists": ("MovieLens 1M, lists from ratings", "Recall@20"),
+    "ml-1m-clicks": "MovieLens 1M, ratings as clicks (6,040 people)",
+    "goodbooks-clicks": "goodbooks, ratings as clicks (53,424 people)",
 }
-LINES = {
-    "non-private ALS": ("non-private ALS", "#444444", "-"),
-    "user mean (free)": ("each user's own mean (free)", "#b58900", "--"),
-    "popularity, no noise": ("popularity, no noise", "#b58900", "--"),
-}
+METRIC, PRIVATE = "Recall@20", "#1f6f8b"
 
 
-def draw(axes: Axes, table: dict[str, dict[str, dict[str, float]]], title: str, metric: str) -> None:
-    key = "Recall@20" if "Recall" in metric else "RMSE"
-    for start, label, colour in (
-        ("private", "private (default)", "#1f6f8b"),
-        ("offsets alone", "private, offsets alone", "#8fb8c6"),
-        ("popularity", "popularity at the same price", "#8fb8c6"),
-    ):
-        points = sorted(
-            (float(found.group(1)), cells[key]["mean"], cells[key]["spread"] or 0.0)
-            for name, cells in table.items()
-            if name.startswith(start) and (found := re.search(r"epsilon ([\d.]+)$", name))
-        )
-        if points:
-            x, mean, spread = zip(*points, strict=True)
-            axes.errorbar(
-                x, mean, yerr=spread, marker="o", color=colour, label=label, capsize=3, linewidth=1.8
-            )
-    for name, (label, colour, style) in LINES.items():
-        if name in table:
-            axes.axhline(table[name][key]["mean"], color=colour, linestyle=style, linewidth=1.2, label=label)
-    axes.set_xscale("log")
-    ticks = sorted(
-        {float(found.group(1)) for name in table if (found := re.search(r"epsilon ([\d.]+)$", name))}
+def draw(axes: Axes, table: dict[str, dict[str, dict[str, float]]], title: str) -> None:
+    """One data set: private lists with the spread of their draws, between the two yardsticks."""
+    points = sorted(
+        (float(found.group(1)), cells[METRIC]["mean"], cells[METRIC]["spread"] or 0.0)
+        for name, cells in table.items()
+        if (found := re.fullmatch(r"private, epsilon ([\d.]+)", name))
     )
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    x, mean, spread = zip(*points, strict=True)
+    best = max(cells[METRIC]["mean"] for name, cells in table.items() if name.startswith("non-private"))
+    for level, label, colour, style in (
+        (best, "best without privacy", "#444444", "-"),
+        (table["popularity, no noise"][METRIC]["mean"], "popularity, not private either", "#9a6b00", "--"),
+    ):
+        axes.axhline(level, color=colour, linestyle=style, linewidth=1.4)
+        axes.annotate(
+            label, (x[-1] * 1.55, level), xytext=(0, 4), textcoords="offset points", color=colour, ha="right"
+        )
+    axes.errorbar(x, mean, yerr=spread, marker="o", color=PRIVATE, capsize=3, linewidth=2.0)
+    for at, value in zip(x, mean, strict=True):
+        axes.annotate(
+            f"{value:.3f}",
+            (at, value),
+            xytext=(4, -13),
+            textcoords="offset points",
+            color=PRIVATE,
+            fontsize=9,
+        )
+    axes.annotate(
+        "private",
+        (x[0], mean[0]),
+        xytext=(0, 9),
+        textcoords="offset points",
+        color=PRIVATE,
+        ha="center",
+        weight="bold",
+    )
+    axes.set_xscale("log")
+    axes.set_xlim(x[0] / 1.4, x[-1] * 1.6)
+    axes.set_xticks(x, [f"{tick:g}" for tick in x])
     axes.minorticks_off()
-    axes.set(title=title, xlabel="epsilon", ylabel=metric)
-    axes.title.set_fontsize(10)
+    axes.set_ylim(0.0, 1.15 * best)
+    axes.set_title(title, fontsize=10)
+    axes.set(xlabel="epsilon of the model", ylabel=METRIC)
     axes.grid(alpha=0.25)
-    axes.legend(fontsize=8, framealpha=0.9, edgecolor="none")
-    axes.margins(y=0.12)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def main() -> None:
     record = json.loads((ROOT / "benchmarks" / "results" / "accuracy.json").read_text())
-    panels = {name: panel for name, panel in PANELS.items() if name in record}
-    figure, grid = plt.subplots(
-        -(-len(panels) // 2), 2, figsize=(9.5, 3.7 * (-(-len(panels) // 2))), squeeze=False
-    )
-    for axes, (name, (title, metric)) in zip(grid.flat, panels.items(), strict=False):
-        draw(axes, record[name]["table"], title, metric)
+    panels = {name: title for name, title in PANELS.items() if name in record}
+    figure, grid = plt.subplots(1, len(panels), figsize=(4.9 * len(panels), 3.6), squeeze=False)
+    for axes, (name, title) in zip(grid.flat, panels.items(), strict=True):
+        draw(axes, record[name]["table"], title)
     figure.tight_layout()
-    folder = ROOT / "docs" / "images"
-    folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / "accuracy.png", dpi=140)
+    figure.savefig(ROOT / "docs" / "images" / "lists.png", dpi=140)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ written once to Parquet; sizes are in millions of ratings. Each measurement is a
 memory is its own: preparation; a run of two rounds from the blocks, of which the slower one counts; the same ratings in
 memory; and a round over a million items, for what a round takes whatever the ratings are. What was measured is kept in
 benchmarks/results/scale.json as soon as it is there, and not measured again: an interrupted run goes on, and sizes can
-be run in pieces. Then scale.md, docs/images/scale.svg and the calculated part of docs/scale.md are written from it.
+be run in pieces. Then scale.md, with a size calculated from these rates, and docs/images/scale.svg are written from it.
 
 Disk that it takes: 4 bytes a rating for the market, and for one size at a time 12 in runs and 5 in blocks: 2 GB at 100
 million, 20 GB at a billion.
@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.scale_market import catalogue, chosen_files, write_market
-from benchmarks.scale_page import draw, paper, table
+from benchmarks.scale_page import draw, on_paper, table
 from discreet import Budget, BudgetedALS, Catalogue, Ratings
 from discreet.data import StoredRatings, prepare
 from discreet.data.rows import Columns
@@ -177,9 +177,8 @@ def keep(record: dict[str, Any]) -> None:
     """The record, and every page that is made from it."""
     record["results"].sort(key=lambda row: (row["millions"], row["engine"]))
     RECORD.write_text(json.dumps(record, indent=1) + "\n")
-    RECORD.with_suffix(".md").write_text(table(record))
+    RECORD.with_suffix(".md").write_text(table(record) + on_paper(record))
     draw(record, ROOT / "docs" / "images" / "scale.svg")
-    paper(record, ROOT / "docs" / "scale.md")
 
 
 def main() -> None:

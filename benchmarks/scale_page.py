@@ -10,7 +10,6 @@ import numpy as np
 
 from discreet import Budget
 
-BEGIN, END = "<!-- benchmarks.scale: begin -->", "<!-- benchmarks.scale: end -->"
 # The size on paper, the machines it is put on, and what they are assumed to cost (US dollars, rented by the hour).
 USERS, ITEMS, EVENTS, RELEASES = 1e9, 1e7, 1e11, 10
 MACHINES, CORES, LINK_GBIT = 100, 32, 25
@@ -130,17 +129,10 @@ def draw(record: dict[str, Any], path: Path) -> None:
     plt.close(figure)
 
 
-def paper(record: dict[str, Any], page: Path) -> None:
-    """Replace what stands between the marks of a page by a calculation from the largest size."""
+def on_paper(record: dict[str, Any]) -> str:
+    """Bytes, time, network and money of a size that was not measured, from the largest that was."""
     if "items" not in record or len(_disk(record)) < 2:
-        return
-    text = page.read_text()
-    start, stop = text.index(BEGIN) + len(BEGIN), text.index(END)
-    page.write_text(text[:start] + "\n" + "\n".join(on_paper(record)) + "\n" + text[stop:])
-
-
-def on_paper(record: dict[str, Any]) -> list[str]:
-    """Bytes, time, network and money of a size that was not measured."""
+        return ""
     row, rank = _disk(record)[-1], record["rank"]
     items = record["items"]
     share = EVENTS / row["ratings"]
@@ -204,7 +196,10 @@ def on_paper(record: dict[str, Any]) -> list[str]:
             "every machine is in another zone",
         ),
     ]
-    return [
+    lines = [
+        "",
+        "## On paper, from measured rates",
+        "",
         f"A billion users, ten million items, a hundred billion events, {RELEASES} rounds of rank {rank}; on "
         f"{MACHINES} machines of {CORES} cores, each with a link of {LINK_GBIT} Gbit/s.",
         "",
@@ -222,7 +217,9 @@ def on_paper(record: dict[str, Any]) -> list[str]:
         *_breaks(item_seconds, spread, in_tree, (item_gb, side_gb, 4e6 * _slope(record))),
         "",
         *_noise(),
+        "",
     ]
+    return "\n".join(lines)
 
 
 def _slope(record: dict[str, Any]) -> float:

@@ -6,8 +6,7 @@ from mutants.mutant import Mutant
 
 _GATE = "privacy/gaussian/kept_gate.py"
 _RESUMED = "privacy/account/ledger_file.py"
-_CHECKPOINT = "methods/checkpoint/checkpoint.py"
-_TERMS = "methods/checkpoint/terms.py"
+_CHECKPOINT = _TERMS = "methods/checkpoint.py"
 _DISK = "engines/disk.py"
 _STORED = "data/stored.py"
 _PREPARE = "data/preparation.py"

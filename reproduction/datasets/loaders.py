@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import sparse
 
 from discreet.catalogue import Catalogue, scan_table
 from discreet.data.ratings import Ratings
@@ -155,9 +154,11 @@ def _jester_matrix(parts: list[Path], separator: str) -> Ratings:
             f"{parts[0]} has {width} columns of ratings; the published files have {expected}"
         )
     users, jokes = np.nonzero((ratings != _NOT_RATED) & ~np.isnan(ratings))
-    entries = sparse.coo_array((ratings[users, jokes], (users, jokes)), shape=ratings.shape)
-    return Ratings.from_sparse(
-        entries,
+    counts = np.bincount(users, minlength=len(ratings))
+    return Ratings.from_arrays(
+        np.concatenate([[0], np.cumsum(counts)]),
+        jokes,
+        ratings[users, jokes],
         rating_range=_JESTER_RANGE,
         catalogue=number_range(width),
         user_ids=np.arange(1, len(ratings) + 1),

@@ -19,6 +19,22 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
+from discreet.errors import (
+    BudgetExceeded,
+    BudgetInvalid,
+    CatalogueInvalid,
+    CatalogueMissing,
+    DiscreetError,
+    HistoryInvalid,
+    LedgerInvalid,
+    ModelInvalid,
+    NotFitted,
+    RatingsInvalid,
+    Refused,
+    SettingsInvalid,
+    UnchargedRelease,
+    Unreachable,
+)
 from discreet.version import __version__ as __version__
 
 # Progress and refusals go to the logger "discreet", which says nothing unless the program that imports this asks it to.
@@ -28,36 +44,22 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 _HOMES = {
     "ALS": "discreet.methods.als",
     "Budget": "discreet.privacy.budget",
-    "BudgetExceeded": "discreet.errors",
-    "BudgetInvalid": "discreet.errors",
     "BudgetedALS": "discreet.methods.budgeted.estimator",
     "Catalogue": "discreet.catalogue",
-    "CatalogueInvalid": "discreet.errors",
-    "CatalogueMissing": "discreet.errors",
     "DPALS": "discreet.methods.published.private.dpals",
     "EASE": "discreet.methods.ease.estimator",
-    "DiscreetError": "discreet.errors",
     "FrankWolfe": "discreet.methods.published.private.frank_wolfe",
     "GlobalMean": "discreet.methods.published.private.baselines",
-    "HistoryInvalid": "discreet.errors",
     "LedgerFile": "discreet.privacy.account.ledger_file",
-    "LedgerInvalid": "discreet.errors",
     "ItemMean": "discreet.methods.published.private.baselines",
     "Model": "discreet.model",
-    "ModelInvalid": "discreet.errors",
-    "NotFitted": "discreet.errors",
     "Popularity": "discreet.methods.published.private.baselines",
     "PrivateMethod": "discreet.methods.method",
     "PrivateSVD": "discreet.methods.published.private.svd",
     "ProjectedGradient": "discreet.methods.published.private.projected_gradient",
     "RatingScale": "discreet.catalogue",
     "Ratings": "discreet.data.ratings",
-    "RatingsInvalid": "discreet.errors",
-    "Refused": "discreet.errors",
-    "SettingsInvalid": "discreet.errors",
     "Statement": "discreet.privacy.statement",
-    "UnchargedRelease": "discreet.errors",
-    "Unreachable": "discreet.errors",
     "UserMean": "discreet.methods.published.private.baselines",
     "evaluate": "discreet.evaluation.protocol",
     "plan": "discreet.planning",
@@ -69,22 +71,6 @@ if TYPE_CHECKING:
     from discreet import devices, silos
     from discreet.catalogue import Catalogue, RatingScale
     from discreet.data.ratings import Ratings
-    from discreet.errors import (
-        BudgetExceeded,
-        BudgetInvalid,
-        CatalogueInvalid,
-        CatalogueMissing,
-        DiscreetError,
-        HistoryInvalid,
-        LedgerInvalid,
-        ModelInvalid,
-        NotFitted,
-        RatingsInvalid,
-        Refused,
-        SettingsInvalid,
-        UnchargedRelease,
-        Unreachable,
-    )
     from discreet.evaluation.protocol import evaluate
     from discreet.methods.als import ALS
     from discreet.methods.budgeted.estimator import BudgetedALS

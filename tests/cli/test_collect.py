@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import sqlite3
 import threading
@@ -92,17 +91,6 @@ def test_mistakes_are_named(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DiscreetError, match=why):
         CliRunner().invoke(command, arguments, catch_exceptions=False)
-
-
-def test_simulate_runs_real_devices_through_all_rounds() -> None:
-    found = _run(
-        "simulate", "--devices", "24", "--items", "40", "--ratings", "6", "--minimum", "1", "--epsilon", "2",
-        "--set", "goal=rate", "--set", "groups=2", "--json",
-    )  # fmt: skip
-    assert found["rounds"] == 2
-    assert found["reports"] == 24  # every device is asked once
-    assert 0 <= float(str(found["found_in_10"])) <= 1
-    assert float(str(found["rmse_user_mean"])) > 0
 
 
 @contextmanager
@@ -205,16 +193,6 @@ def test_a_damaged_task_is_named_before_anybody_is_told_to_come(tmp_path: Path, 
     assert f"task songs in {store} is damaged" in said
 
 
-def test_a_reversed_range_is_called_that(tmp_path: Path, items: Path) -> None:
-    reversed_range = ("films", "--catalogue", str(items), "--rating-range", "5", "1", "--epsilon", "2")
-    with Running(tmp_path / "s.sqlite") as server:
-        for sets in ((), ("--set", "spread=1.0")):
-            said = _refusal("task", "create", server.url, *reversed_range, *sets)
-            assert "reversed" in said
-            assert "lowest rating first" in said
-        assert server.ask("GET", "/v1/tasks")[1] == b'{"tasks":[]}'
-
-
 def test_a_catalogue_too_large_for_a_report_is_taken_from_whoever_may_create_tasks(tmp_path: Path) -> None:
     many = tmp_path / "many.txt"
     many.write_text("".join(f"a rather long name of an item, number {number}\n" for number in range(20_000)))
@@ -224,14 +202,6 @@ def test_a_catalogue_too_large_for_a_report_is_taken_from_whoever_may_create_tas
         assert "needs a token" in _refusal(*create)
         made = _run(*create, "--token-file", str(tmp_path / "token"), "--json")
         assert made["terms"]["items"] == 20_000  # type: ignore[index]
-
-
-def _answer_rounds(server: Running, *numbers: int) -> None:
-    for number in numbers:
-        question = server.question()
-        for device in itertools.islice(asked_devices(question), 50):
-            assert server.report(device, device[0] & 1, number)[0] == 200
-        assert server.close(number)[0] == 200
 
 
 def _everyday(*arguments: str) -> Result:
@@ -282,17 +252,6 @@ def test_a_task_ends_in_a_model_that_every_command_reads(tmp_path: Path) -> None
     assert json.loads(scored.stdout)
     similar = _everyday("similar", model, "--item", "film-3")
     assert "stand out" in similar.stdout
-
-
-def test_a_task_with_factors_ends_in_a_model_that_knows_similar_items(tmp_path: Path) -> None:
-    model = str(tmp_path / "model")
-    with Running(tmp_path / "s.sqlite") as server:
-        server.create(settings={"goal": "rate", "groups": 3, "passes": 1, "factor_rounds": 1, "rank": 2})
-        _answer_rounds(server, 1, 2, 3)
-        assert _run("model", server.url, "films", "--out", model, "--json")["rank"] == 2
-    side = Model.load(model).item_side
-    similar = _everyday("similar", model, "--item", "film-3", "--json")
-    assert similar.exit_code == (0 if side.factors[3].any() else 2), similar.output
 
 
 @pytest.mark.usefixtures("forked")

@@ -7,7 +7,6 @@ import math
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -131,16 +130,6 @@ def test_the_card_of_a_model_that_is_not_private_promises_nothing(run: Run, tmp_
         told = (tmp_path / f"{name}.md").read_text()
         assert ("neither are exact counts" in told) == (name == "private")
         assert ("may give ratings, and exact counts of them, away" in told) == (name == "exact")
-
-
-def test_files_are_replaced_when_asked_alone(
-    refused: Callable[..., str], run: Run, folder: Path, tmp_path: Path
-) -> None:
-    place = tmp_path / "a.npz"
-    place.write_text("mine")
-    assert "exists" in refused("export", "arrays", folder, "--out", place)
-    assert place.read_text() == "mine"
-    assert run("export", "arrays", folder, "--out", place, "--force").exit_code == 0
 
 
 def _seconds() -> float:

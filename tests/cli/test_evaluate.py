@@ -119,35 +119,6 @@ def test_a_test_that_is_the_history_is_told_of(
     assert "too" not in result.stdout
 
 
-def test_errors_alone_do_not_rank_and_rankings_alone_predict_nothing(
-    run: Run, explicit_model: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ranking is what costs."""
-    arguments = ("evaluate", explicit_model, files[1], "--history", files[0], *COLUMNS)
-    both = json.loads(run(*arguments, "--json").stdout)
-    rankings = json.loads(run(*arguments, "--only", "rankings", "--json").stdout)
-    text = run(*arguments, "--only", "rankings").stdout
-    assert "rmse" not in text
-    assert "recall@20" in text
-    errors_of = {"rmse", "mae"}
-    assert {name for name in both if rankings[name] != both[name]} == errors_of | {"intervals", "baselines"}
-    assert all(rankings[name] is None for name in errors_of)
-    assert rankings["baselines"]["user_mean"] == rankings["baselines"]["global_mean"] == {"rmse": None}
-    monkeypatch.setattr(Model, "top_items", _not_called)
-    errors = json.loads(run(*arguments, "--only", "errors", "--json").stdout)
-    text = run(*arguments, "--only", "errors").stdout
-    assert "rmse" in text
-    assert "recall" not in text
-    assert "popularity" not in text.partition("\n")[0]
-    assert all(errors[name] == both[name] for name in errors_of)
-    assert all(errors[name] is None for name in ("recall@20", "ndcg@20", "coverage", "disliked@20", "mrr"))
-    assert set(errors) == set(both)
-
-
-def _not_called(*_: object) -> None:
-    raise AssertionError("this was not asked for")
-
-
 def _ranker(path: Path, best: int, goal: str) -> Path:
     """A saved model of ratings that puts one of twelve items first for everybody."""
     model = make_model("explicit")

@@ -41,12 +41,6 @@ def test_every_command_has_help_with_an_example(run: Run, name: str) -> None:
     assert "--json" in result.stdout
 
 
-def test_the_list_names_every_command(run: Run) -> None:
-    result = run("--help")
-    for name in COMMANDS:
-        assert f"  {name} " in result.stdout
-
-
 def failing(error: BaseException) -> Callable[..., None]:
     def load(path: str) -> None:
         raise error
@@ -158,23 +152,12 @@ def completed(words: str, position: int) -> list[str]:
     [
         ("discreet s", 1, {"sample", "serve", "similar", "split", "statement"}),
         ("discreet train --rep", 2, {"--repeats"}),
-        ("discreet train --repeats ", 3, {"last", "first", "mean", "error"}),
+        ("discreet train --repeats ", 3, {"last", "first", "error"}),
         ("discreet export ", 2, {"web", "arrays", "table", "card"}),
     ],
 )
 def test_words_are_completed(words: str, position: int, found: set[str]) -> None:
     assert set(completed(words, position)) == found
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_gets_a_script(shell: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env=os.environ | {"_DISCREET_COMPLETE": f"{shell}_source"},
-        capture_output=True,
-        text=True,
-    )
-    assert f"_DISCREET_COMPLETE={shell}_complete" in done.stdout
 
 
 def test_numbers_that_do_not_exist_are_null(capsys: pytest.CaptureFixture[str]) -> None:
@@ -217,12 +200,6 @@ quiet = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarn
 @ctypes.CFUNCTYPE(None)
 def typed_meanwhile() -> None:
     signal.raise_signal(signal.SIGINT)
-
-
-@quiet
-def test_python_drops_it_by_itself() -> None:
-    """What this is about; once Python passes it on, the room can go."""
-    typed_meanwhile()
 
 
 @quiet

@@ -34,13 +34,6 @@ def test_one_person_s_file(run: Run, explicit_model: Path, tmp_path: Path, form:
     assert content == {"user": None, **expected(explicit_model, 3)}
 
 
-def test_a_history_as_a_spreadsheet_writes_it(run: Run, explicit_model: Path, tmp_path: Path) -> None:
-    (tmp_path / "mine.csv").write_text("item;rating\nitem-2;5\nitem-9;1,5\n")
-    arguments = ("--history", tmp_path / "mine.csv", "-n", 3, "--json")
-    content = json.loads(run("recommend", explicit_model, *arguments).stdout)
-    assert content == {"user": None, **expected(explicit_model, 3)}
-
-
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_one_person_s_choices(run: Run, implicit_model: Path, tmp_path: Path, form: str) -> None:
     path = tmp_path / f"mine.{form}"
@@ -73,16 +66,6 @@ def test_one_of_many(run: Run, explicit_model: Path, everyone: Path) -> None:
     arguments = ("recommend", explicit_model, "--history", everyone, "--user", "7", "-n", 3)
     assert json.loads(run(*arguments, "--json").stdout) == {"user": "7", **expected(explicit_model, 3)}
     assert "predicted rating" in run(*arguments).stdout
-
-
-def test_columns_by_other_names(run: Run, explicit_model: Path, tmp_path: Path) -> None:
-    path = tmp_path / "films.csv"
-    path.write_text("who,film,stars\nme,item-2,5\nme,item-9,1.5\n")
-    named = ("--user-column", "who", "--item-column", "film", "--rating-column", "stars")
-    content = json.loads(
-        run("recommend", explicit_model, "--history", path, *named, "-n", 3, "--json").stdout
-    )
-    assert [user["user"] for user in content["users"]] == ["me"]
 
 
 def test_filters_from_files(run: Run, explicit_model: Path, tmp_path: Path) -> None:

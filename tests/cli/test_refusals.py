@@ -155,7 +155,10 @@ REFUSALS: list[tuple[str, str]] = [
     (f"{ALS} --engine disk {LISTED}", "--engine memory"),
     (f"{ALS} --checkpoint r {LISTED}", "a checkpoint"),
     (f"{ALS} --start april", "does not start from an earlier model"),
-    (f"{TRAIN} {LISTED} {BUDGET} --ledger-group may --out model", "--ledger-group without --ledger"),
+    (
+        f"{TRAIN} {LISTED} {BUDGET} --ledger-group may --out model",
+        "--ledger-group says something about --ledger",
+    ),
     (f"{TRAIN} {LISTED} {BUDGET} --start-is-public --out model", "--start, which is missing"),
     (f"{TRAIN} {LISTED} {BUDGET} --blocks b --engine memory --out model", "leave it out"),
     (f"{TRAIN} {LISTED} {BUDGET} --workers 2 --out model", "--workers belongs to --engine ray"),
@@ -168,7 +171,7 @@ REFUSALS: list[tuple[str, str]] = [
     ("train train.csv --user user --item item --rating stars --out model --method als", "--rating-range is"),
     (
         "train train.csv --user user --item item --rating-range 1 5 --out model --method als",
-        "without --rating",
+        "about --rating, which is missing",
     ),
     (f"train train.csv {COLUMNS} --rating-range 5 1 --method als --out model", "must be finite and rise"),
     (f"train train.csv {COLUMNS} --rating-range 1 1e300 {LISTED} {BUDGET} --out model", "single precision"),
@@ -219,7 +222,10 @@ REFUSALS: list[tuple[str, str]] = [
     (f"{PLAYS} --user who --item Song --catalogue songs.csv --catalogue-column Song", "did you mean 'Who'?"),
     (f"{PLAYS} --user Who --item sogn --catalogue songs.csv --catalogue-column Song", "did you mean 'Song'?"),
     (f"{PLAYS} --user Who --item Song --catalogue songs.csv --catalogue-column song", "did you mean 'Song'?"),
-    (f"{PLAYS} --user Who --item Song --discover-items --catalogue-column Song", "FILE, which is missing"),
+    (
+        f"{PLAYS} --user Who --item Song --discover-items --catalogue-column Song",
+        "about --catalogue, which is missing",
+    ),
     *(
         (f"{TRAIN} --catalogue described.csv {BUDGET} --allow-dropped 1 --features {given} --out m", message)
         for given, message in (
@@ -305,8 +311,8 @@ REFUSALS: list[tuple[str, str]] = [
     ("report explicit --test test1.csv", "--ratings is missing"),
     ("statement notes.txt", "not"),
     ("statement explicit --verify key.pem", "needs --key PUBLIC.pem"),
-    ("statement explicit --key public.pem", "belongs to --verify"),
-    ("statement explicit --out x", "belongs to --sign"),
+    ("statement explicit --key public.pem", "about --verify, which is missing"),
+    ("statement explicit --out x", "about --sign, which is missing"),
     ("statement explicit --verify key.pem --key public.pem --html x", "writes nothing"),
     ("statement explicit --html explicit/s.html", "must hold the model alone"),
     ("statement explicit --html implicit", "is a directory"),
@@ -318,7 +324,7 @@ REFUSALS: list[tuple[str, str]] = [
     # Files
     ("split table.csv --user who --by last --out parts", "needs --time"),
     ("split table.csv --user who --time when --out parts", "has no use for --time"),
-    ("split table.csv --user who --time-format %d --out parts", "--time-format says"),
+    ("split table.csv --user who --time-format %d --out parts", "about --time, which is missing"),
     ("split table.csv --user wo --out parts", "no column 'wo'"),
     ("split plays.csv --user WHO --out parts", "did you mean 'Who'?"),
     ("split table.csv --user who --test 0.01 --out parts", "would be empty"),
@@ -328,7 +334,7 @@ REFUSALS: list[tuple[str, str]] = [
     ("ledger show shop.ledger", "there is no ledger"),
     ("ledger cap shop.ledger --lift", "no cap to lift"),
     ("ledger cap shop.ledger --epsilon 3", "--epsilon and --delta"),
-    ("ledger plan --cap-delta 1e-6", "a cap has both"),
+    ("ledger plan --cap-delta 1e-6", "about --cap-epsilon, which is missing"),
     ("ledger plan --epsilon none", "epsilon must be a number"),
     (f"audit als {BUDGET}", "no promise to audit"),
     (f"audit dpal {BUDGET}", "no method 'dpal'"),
@@ -336,7 +342,7 @@ REFUSALS: list[tuple[str, str]] = [
     (f"audit devices {BUDGET}", "without delta"),
     ("audit devices --epsilon much", "--epsilon and --delta must be numbers, not 'much'"),
     ("audit devices --epsilon 1 --test membership", "no test membership of devices"),
-    (f"audit dpals {BUDGET} --user user", "--ratings FILE, which is missing"),
+    (f"audit dpals {BUDGET} --user user", "about --ratings, which is missing"),
     (f"audit item-mean {BUDGET} --quick --ledger people.ledger", "has no use for --ledger"),
     (f"audit dpals {BUDGET} --ratings train.csv", "--user is missing"),
     (f"audit dpals {BUDGET} --ratings train.csv {STARS}", "--catalogue FILE"),

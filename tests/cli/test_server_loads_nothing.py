@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from discreet.cli.group import main
 for name in ("server", "drop", "finish", "export", "import", "model", "show"):
     assert CliRunner().invoke(main, ["federate", name, "--help"]).exit_code == 0, name
-from discreet.methods.public_halves import PUBLIC_HALVES, find_public_half
+from discreet.methods.lookup import PUBLIC_HALVES, find_public_half
 for name in PUBLIC_HALVES:
     find_public_half(name)
 print("\\n".join(name for name in sys.modules if name.startswith("discreet")))

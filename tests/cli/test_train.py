@@ -90,15 +90,6 @@ def test_for_people(run: Run, shop: Path, tmp_path: Path) -> None:
         assert not re.search(rf"│ {word} ", told)
 
 
-def test_implicit_feedback(run: Run, shop: Path, tmp_path: Path) -> None:
-    columns = ("--user", "user", "--item", "item", "--catalogue", shop / "items.csv")
-    for number, extra in enumerate(((), ("--implicit",))):
-        out = tmp_path / f"model-{number}"
-        result = run("train", shop / "train.csv", *columns, *BUDGET, *extra, "--out", out, "--json")
-        assert read(result.stdout)["private"] is True
-        assert Model.load(out).item_side.scale.feedback == "implicit"
-
-
 def test_discovered_items(run: Run, shop: Path, tmp_path: Path) -> None:
     out = tmp_path / "model"
     arguments = ("--epsilon", 20, "--delta", "1e-3", *RATE, "--discover-items", "0.3", "--out", out, "--json")
@@ -146,23 +137,6 @@ def test_goals(run: Run, shop: Path, tmp_path: Path) -> None:
         assert model.settings.get("goal", goal) == goal
         if "--method" not in options:
             assert model.method == DEFAULTS[goal]
-
-
-def test_a_model_is_replaced_only_by_force(run: Run, refused: Refused, shop: Path, tmp_path: Path) -> None:
-    arguments = (
-        "train",
-        shop / "train.csv",
-        *COLUMNS,
-        "--method",
-        "als",
-        *SMALL,
-        "--out",
-        tmp_path / "model",
-    )
-    assert run(*arguments).exit_code == 0
-    assert "already has a model" in refused(*arguments)
-    assert run(*arguments, "--force", "--rank", 1).exit_code == 0
-    assert Model.load(tmp_path / "model").item_side.rank == 1
 
 
 MUCH = ("--epsilon", 20, "--delta", "1e-4")

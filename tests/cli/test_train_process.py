@@ -116,30 +116,3 @@ def test_a_file_that_cannot_grow_leaves_no_model(shop: Path, tmp_path: Path) -> 
     assert "Traceback" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
     assert Model.load(tmp_path / "model").item_side.factors.tolist() == before
-
-
-@pytest.fixture
-def tiny_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of eight kilobytes."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", str(disk)]
-    try:
-        mounted = subprocess.run(mount, capture_output=True).returncode == 0
-    except FileNotFoundError:
-        mounted = False
-    if not mounted:
-        pytest.skip("mounting a file system needs more rights than this user has")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
-
-
-def test_a_full_disk_leaves_no_model(shop: Path, tiny_disk: Path) -> None:
-    arguments = train_arguments(shop, tiny_disk / "model", "als", 2)
-    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=240)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert "0 MB left" in done.stderr
-    assert "Nothing was spent" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert list(tiny_disk.iterdir()) == []

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from discreet import Model, Ratings, silos
-from discreet.methods.public_halves import find_public_half
+from discreet.methods.lookup import find_public_half
 from discreet.methods.registry import find_method
 from discreet.model.wire import item_side_to_bytes
 from discreet.silos.shared.outcome import decode_model, encode_model
@@ -148,7 +148,7 @@ def test_another_package_offers_it_by_an_entry_point(tmp_path: Path) -> None:
     (folder / "entry_points.txt").write_text(f"[discreet.methods]\nshy-popularity = {NAME}\n")
     code = (
         "from discreet.methods.registry import METHODS, find_method\n"
-        "from discreet.methods.public_halves import find_public_half\n"
+        "from discreet.methods.lookup import find_public_half\n"
         "assert 'shy-popularity' in list(METHODS)\n"
         "assert find_method('shy-popularity').__name__ == 'ShyPopularity'\n"
         "assert find_public_half('shy-popularity').name == 'shy-popularity'\n"

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy import sparse
 
 from discreet.data import Ratings
 from discreet.errors import HistoryInvalid, RatingsInvalid
@@ -182,34 +181,10 @@ def test_missing_files_and_things_that_are_no_ratings(tmp_path: Path) -> None:
         Ratings.from_frame({**GOOD, "u": ["a"]}, **RATED)
 
 
-def test_bad_sparse_matrices() -> None:
-    for value in (np.nan, np.inf, 9.0):
-        matrix = sparse.coo_array(([1.0, value], ([0, 1], [1, 2])), shape=(2, 3))
-        with pytest.raises(RatingsInvalid, match="1 of 2 rows"):
-            Ratings.from_sparse(matrix, rating_range=(1, 5))
-    one = sparse.coo_array(([1.0], ([0], [1])), shape=(2, 3))
-    with pytest.raises(
-        RatingsInvalid, match="3 columns and the catalogue 2 items; give one column for each item"
-    ):
-        Ratings.from_sparse(one, catalogue=[1, 2])
-    with pytest.raises(RatingsInvalid, match="3 user ids for 2 rows"):
-        Ratings.from_sparse(one, user_ids=[1, 2, 3])
-    with pytest.raises(RatingsInvalid, match="gaps or repeat"):
-        Ratings.from_sparse(one, user_ids=[1, 1])
-    with pytest.raises(RatingsInvalid, match="not fractions"):
-        Ratings.from_sparse(one, user_ids=[1.5, 2.5])
-    with pytest.raises(RatingsInvalid, match="there are no ratings"):
-        Ratings.from_sparse(sparse.coo_array((2, 3)))
-    with pytest.raises(RatingsInvalid, match="a scipy sparse matrix is needed, not ndarray"):
-        Ratings.from_sparse(np.eye(2))
-    with pytest.raises(RatingsInvalid, match="not real numbers"):
-        Ratings.from_sparse(one.astype(complex))
-
-
 @pytest.mark.parametrize(
     ("indptr", "items", "values", "message"),
     [
-        ([0, 1], [0], [9.0], "none of the 1 entries can be used"),
+        ([0, 1], [0], [9.0], "none of the 1 rows can be used"),
         ([0, 1], [5], [1.0], "item indices must lie between 0 and 2"),
         ([0, 1], [-1], [1.0], "item indices must lie between 0 and 2"),
         ([0, 2], [1, 1], [1.0, 2.0], "position 1 repeats an item of the same user"),
@@ -225,6 +200,15 @@ def test_bad_sparse_matrices() -> None:
 def test_bad_arrays(indptr: list[int], items: list[int], values: list[float], message: str) -> None:
     with pytest.raises(RatingsInvalid, match=message):
         Ratings.from_arrays(indptr, items, values, catalogue=[1, 2, 3], rating_range=(1, 5))
+
+
+@pytest.mark.parametrize(
+    ("users", "message"),
+    [([1, 2, 3], "3 user ids for 2 rows"), ([1, 1], "gaps or repeat"), ([1.5, 2.5], "not fractions")],
+)
+def test_bad_ids_of_rows(users: list[Any], message: str) -> None:
+    with pytest.raises(RatingsInvalid, match=message):
+        Ratings.from_arrays([0, 1, 2], [0, 1], [1, 2], catalogue=None, rating_range=None, user_ids=users)
 
 
 def test_an_unknown_user_has_no_history() -> None:

@@ -108,23 +108,8 @@ def test_pandas_and_pyarrow_stay_optional(monkeypatch: pytest.MonkeyPatch) -> No
     assert_as_expected(Ratings.from_frame(frame, **READING))
 
 
-@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.lil_array])
-def test_sparse(make: Callable[..., sparse.sparray]) -> None:
-    dense = np.array([[2.0, 1.5, 0, 0], [0, 0, 4.0, 0], [5.0, 3.0, 0, 0]])
-    ratings = Ratings.from_sparse(
-        make(dense), rating_range=(1, 5), catalogue=[30, 10, 20, 40], user_ids=["al", "bea", "zoe"]
-    )
-    assert_as_expected(ratings)
-
-
-def test_sparse_zeros_empty_rows_and_repeats() -> None:
-    entries = ([1.0, 0.0, 3.0], ([0, 2, 2], [4, 1, 3]))
-    matrix = sparse.coo_array(entries, shape=(4, 5))
-    explicit = Ratings.from_sparse(matrix, rating_range=(0, 5))
-    assert explicit.history(2) == {1: 0.0, 3: 3.0}  # a stored zero is a rating
-    assert explicit.n_users == 4
-    assert explicit.history(3) == {}
-    implicit = Ratings.from_sparse(matrix)
-    assert implicit.history(2) == {3: 1.0}
-    twice = sparse.coo_array(([1.0, 4.0], ([0, 0], [0, 0])), shape=(1, 1))
-    assert Ratings.from_sparse(twice, rating_range=(0, 5)).values.tolist() == [4.0]
+def test_arrays_of_a_matrix() -> None:
+    matrix = sparse.csr_array(np.array([[2.0, 1.5, 0, 0], [0, 0, 4.0, 0], [5.0, 3.0, 0, 0]]))
+    arrays = (matrix.indptr, matrix.indices, matrix.data)
+    users, items = ["al", "bea", "zoe"], [30, 10, 20, 40]
+    assert_as_expected(Ratings.from_arrays(*arrays, rating_range=(1, 5), catalogue=items, user_ids=users))

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from discreet import Budget, Popularity
 from discreet.data import Ratings
@@ -79,9 +78,6 @@ def test_clipping() -> None:
     kept = Ratings.from_frame(frame, catalogue=[1, 2, 9], **READING)
     assert (kept.history(1), kept.history(2)) == ({}, {1: 3.0})
     assert kept.left_out == LeftOut(out_of_range=3)
-    matrix = sparse.coo_array(([9.0, 2.0, np.nan], ([0, 0, 1], [0, 1, 1])), shape=(2, 2))
-    read = {"rating_range": (1, 5), "allow_dropped": 0.7}
-    assert Ratings.from_sparse(matrix, **read).left_out == LeftOut(missing=1, out_of_range=1)
 
 
 def test_a_bad_row_does_not_count_as_the_last_of_its_pair() -> None:

@@ -175,8 +175,7 @@ def test_the_command_lines_of_the_page_on_statements_run(
         "discreet.privacy.budget",
         "discreet.privacy.account.ledger_file",
         "discreet.catalogue",
-        "discreet.model.doubt",
-        "discreet.model.feature_map",
+        "discreet.model.item_side",
     ],
 )
 def test_examples_in_docstrings(name: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet import kernels
+from discreet.kernels import geometric as kernels
 from tests.kernels import reference
 
 

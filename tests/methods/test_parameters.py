@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from discreet import ALS, DPALS, Budget, BudgetedALS, FrankWolfe, PrivateSVD, ProjectedGradient, Ratings
-from discreet.errors import NotFitted, RatingsInvalid, SettingsInvalid
+from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.methods.parameters import Estimator
 from discreet.methods.registry import METHODS
 
@@ -38,27 +38,6 @@ def test_scikit_learn_clones_any_of_them(cls: type[Estimator], market: Ratings) 
     assert clone.get_params() == method.get_params()
     assert not hasattr(clone, "model_")
     assert base.clone([method, method])[1].get_params() == method.get_params()
-
-
-def test_scikit_learn_walks_a_grid_of_parameters() -> None:
-    selection = pytest.importorskip("sklearn.model_selection")
-    base = pytest.importorskip("sklearn.base")
-    method, grid = BudgetedALS(rank=1), selection.ParameterGrid({"rank": [2, 3], "growth": [1.0, 1.5]})
-    made = [base.clone(method).set_params(**point) for point in grid]
-    assert [(one.rank, one.growth) for one in made] == [(p["rank"], p["growth"]) for p in grid]
-    assert method.rank == 1
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_what_was_not_learnt_is_not_there_and_says_what_to_do(name: str) -> None:
-    method = METHODS[name]()
-    for attribute in ("model_", "statement_", "rank_", "rounds_"):
-        assert not hasattr(method, attribute)
-        with pytest.raises(NotFitted, match=rf"has no {attribute}; call fit\(ratings"):
-            getattr(method, attribute)
-    with pytest.raises(AttributeError, match="no attribute 'modle_'"):
-        _ = method.modle_  # type: ignore[union-attr]
-    assert issubclass(NotFitted, AttributeError)
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -108,13 +108,6 @@ def test_the_best_score_wins_and_leaves_alone(market: Ratings, monkeypatch: pyte
     assert set(vars(fitted)) == {"model_", "statement_", "settings_", "score_", "rank_", "rounds_"}
 
 
-def test_better_settings_are_found(market: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
-    trials(monkeypatch, 20)
-    fitted = tune(BudgetedALS, {"rank": [0, 8]}, market, Budget(20.0, 1e-6), settings={"rounds": 3}, rng=0)
-    assert fitted.settings_ == {"rank": 8, "rounds": 3}
-    assert (fitted.rank_, fitted.rounds_) == (8, 3)
-
-
 def test_a_seed_decides_neither_settings_nor_their_number(market: Ratings) -> None:
     """Whoever knows the seed must not be able to tell which trial won."""
     small = market.take_users(slice(0, 300))

@@ -8,10 +8,8 @@ import numpy as np
 
 from discreet.catalogue import Catalogue, RatingScale
 from discreet.model import Model
-from discreet.model.doubt import Doubt
-from discreet.model.feature_map import FeatureMap
 from discreet.model.fold_in import Clicks, Ridge
-from discreet.model.item_side import ItemSide
+from discreet.model.item_side import FeatureMap, ItemSide
 from discreet.model.item_weights import ItemWeights, Sums
 from discreet.privacy.statement import Statement
 
@@ -41,7 +39,7 @@ YEARS = [1990, 1995, 2000, None, 2005, 2010] * 2
 
 
 def make_doubtful(feedback: str, rank: int = 3, seed: int = 0) -> Model:
-    """The same with doubt, item-5 (or 50) unknown, and with features (genres, year) that map to random vectors."""
+    """With noise ratios, item-5 (or 50) unknown, and with features (genres, year) that map to random vectors."""
     model = make_model(feedback, rank=rank, seed=seed)
     rng = np.random.default_rng(seed + 1)
     ratio = rng.uniform(0.02, 0.2, 12)
@@ -54,7 +52,7 @@ def make_doubtful(feedback: str, rank: int = 3, seed: int = 0) -> Model:
     side = replace(
         model.item_side,
         popularity=rng.random(12),
-        doubt=Doubt(ratio),
+        noise_ratio=ratio,
         feature_map=FeatureMap(rng.normal(size=(columns, 1 + rank)), rng.normal(size=1 + rank), 0.3),
     )
     return replace(model, item_side=side, catalogue=catalogue)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,14 +63,6 @@ def test_every_user_as_if_alone_and_shortfalls_are_null(name: str, request: pyte
         )
         assert mine["score"].null_count() == alone.shortfall
     assert frame["item"].null_count() > 5  # the full user at least
-
-
-def test_a_frame_goes_to_parquet_with_its_own_ids(implicit: Model, tmp_path: Path) -> None:
-    frame = implicit.recommend_batch(random_rows(implicit, 6), 3)
-    frame.write_parquet(tmp_path / "out.parquet")
-    back = pl.read_parquet(tmp_path / "out.parquet")
-    assert back.equals(frame)
-    assert back.schema == {"user": pl.String, "rank": pl.UInt32, "item": pl.Int64, "score": pl.Float64}
 
 
 def test_histories_over_another_catalogue_are_refused(explicit: Model) -> None:

@@ -45,7 +45,7 @@ def test_the_rest_of_clicks_is_what_an_empty_history_says() -> None:
     model = make_model("Clicks")
     found = model.explain([], "film-3")
     assert found.pulls == ()
-    assert found.rest == pytest.approx(found.score - found.before, abs=1e-12)
+    assert found.rest == pytest.approx(found.score - found.centre - found.offset, abs=1e-12)
     assert abs(found.rest) > 1e-6
 
 

@@ -17,10 +17,8 @@ from hypothesis import strategies as st
 
 from discreet.catalogue.scale import RatingScale
 from discreet.errors import ModelInvalid
-from discreet.model.doubt import Doubt
-from discreet.model.feature_map import FeatureMap
 from discreet.model.fold_in import Clicks, FoldIn, FrankWolfeReplay, NonNegative, OwnMean, Ridge
-from discreet.model.item_side import ItemSide
+from discreet.model.item_side import FeatureMap, ItemSide
 from discreet.model.wire import from_parts, item_side_from_bytes, item_side_to_bytes, to_parts
 from discreet.types import Floats
 from tests.conformance.runs import same
@@ -43,10 +41,10 @@ def side_with(rule: FoldIn, full: bool = True) -> ItemSide:
     arrays = rng.normal(size=ITEMS), rng.normal(size=(ITEMS, RANK))
     if not full:
         return ItemSide(scale, 0.5, *arrays, rule)
-    doubt = Doubt(rng.random(ITEMS), np.arange(ITEMS) > 2)
+    known = rng.random(ITEMS), np.arange(ITEMS) > 2
     guesses = FeatureMap(rng.normal(size=(4, 1 + RANK)), rng.normal(size=1 + RANK), 0.25)
     takes_new = not isinstance(rule, OwnMean)
-    return ItemSide(scale, 0.5, *arrays, rule, rng.random(ITEMS), doubt, guesses if takes_new else None)
+    return ItemSide(scale, 0.5, *arrays, rule, rng.random(ITEMS), *known, guesses if takes_new else None)
 
 
 finite = st.floats(-1e100, 1e100)

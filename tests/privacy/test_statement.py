@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from discreet.errors import ModelInvalid
+from discreet.errors import ModelInvalid, UnchargedRelease
 from discreet.privacy.accounting import delta_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.combined import state_selection
@@ -101,6 +101,13 @@ def test_never_less_than_spent_not_even_when_printed(mus: list[float], exponent:
 def test_what_was_charged_and_not_released_is_owed(statement: Statement) -> None:
     ledger = _ledger()  # nothing of it is ever redeemed
     assert Statement.from_ledger(ledger).epsilon == statement.epsilon
+
+
+def test_stating_ends_the_run() -> None:
+    ledger = _ledger()
+    Statement.from_ledger(ledger)
+    with pytest.raises(UnchargedRelease):
+        ledger.charge("late", mu=1e-6)
 
 
 def test_a_run_that_charged_nothing_cannot_be_called_private() -> None:

@@ -54,13 +54,13 @@ def test_intervals_cover_what_other_users_give(cases: dict[str, Case]) -> None:
     assert (few.high - few.low) > 2.0 * (one.high - one.low)
 
 
-def test_what_is_known_follows_from_the_models_doubt(cases: dict[str, Case]) -> None:
+def test_what_is_known_follows_from_the_models_noise_ratios(cases: dict[str, Case]) -> None:
     model = cases["rate"].model
     known = knowledge_of(model)
     assert known is not None
     assert (known.known, known.unknown) == (
         int(model.item_side.known.sum()),
-        int(model.item_side.doubt.unknown.sum()),
+        int(model.item_side.unknown.sum()),
     )  # type: ignore[union-attr]
     assert known.groups[0][2] > known.groups[2][2], "more is learnt of popular items"
 

@@ -11,7 +11,7 @@ import pytest
 from discreet.catalogue import Catalogue
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.methods.budgeted.public.settings import BudgetedSettings
-from discreet.methods.public_halves import PUBLIC_HALVES
+from discreet.methods.lookup import find_public_half
 from discreet.model.wire import item_side_to_bytes
 from discreet.silos.shared.outcome import decode_model, encode_model
 from tests.silos.worlds import Run, agree, central, world
@@ -59,7 +59,7 @@ def test_any_method_of_sums_gives_the_central_model(
     tmp_path: Path, method: str, settings: dict[str, Any], kind: str
 ) -> None:
     ratings = world(kind)
-    chosen = PUBLIC_HALVES[method].settings_type.checked(**settings)
+    chosen = find_public_half(method).settings_type.checked(**settings)
     if kind == "clicks" and method in ("budgeted", "item-mean", "global-mean"):
         with pytest.raises(RatingsInvalid, match="nobody gave any"):
             agree(ratings, 3, method=method, settings=chosen)
@@ -81,7 +81,7 @@ def test_any_method_of_sums_gives_the_central_model(
 
 def test_a_run_of_another_method_goes_on_after_every_crash(tmp_path: Path) -> None:
     ratings = world()
-    settings = PUBLIC_HALVES["frank-wolfe"].settings_type.checked(rounds=3)
+    settings = find_public_half("frank-wolfe").settings_type.checked(rounds=3)
     agreement = agree(ratings, 3, method="frank-wolfe", settings=settings)
     run = Run(tmp_path, ratings, agreement)
     while run.step():
@@ -95,7 +95,7 @@ def test_a_run_of_another_method_goes_on_after_every_crash(tmp_path: Path) -> No
 
 def test_a_method_that_asks_nothing_has_nothing_to_do_in_silos() -> None:
     with pytest.raises(SettingsInvalid, match="asks nothing"):
-        agree(world(), 3, method="user-mean", settings=PUBLIC_HALVES["user-mean"].settings_type())
+        agree(world(), 3, method="user-mean", settings=find_public_half("user-mean").settings_type())
 
 
 def test_the_rule_for_the_rank(tmp_path: Path) -> None:

@@ -14,13 +14,12 @@ from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.errors import Refused, SettingsInvalid
 from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.methods.budgeted.public import train as budgeted
+from discreet.methods.lookup import find_public_half
 from discreet.methods.public_half import Facts
-from discreet.methods.public_halves import PUBLIC_HALVES
 from discreet.model import Model
-from discreet.model.doubt import Doubt
-from discreet.model.feature_map import FeatureMap
 from discreet.model.fold_in import Ridge
-from discreet.model.item_side import ItemSide
+from discreet.model.item_side import FeatureMap, ItemSide
 from discreet.privacy.statement import Statement
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement
@@ -63,7 +62,7 @@ def test_an_agreement_has_kinds_and_digest_and_they_are_signed(plain: Ratings, r
 
 def test_methods_that_do_not_use_features_make_no_agreement_with_them(ratings: Ratings) -> None:
     with pytest.raises(SettingsInvalid, match="dpals does not use item features"):
-        agree(ratings, 2, method="dpals", settings=PUBLIC_HALVES["dpals"].settings_type())
+        agree(ratings, 2, method="dpals", settings=find_public_half("dpals").settings_type())
     assert ratings.catalogue is not None
     with pytest.raises(SettingsInvalid, match="prototypes does not use item features"):
         PrototypeAgreement.make(
@@ -107,9 +106,9 @@ def test_all_parties_work_the_questions_out_from_the_same_features(
         seen.append(None if facts.features is None else facts.features.digest)
         return half.train(settings, facts, rng)
 
-    half = PUBLIC_HALVES["budgeted"]
+    half = find_public_half("budgeted")
     watched = replace(half, train=spy)
-    monkeypatch.setitem(PUBLIC_HALVES, "budgeted", watched)
+    monkeypatch.setattr(budgeted, "BUDGETED", watched)
     monkeypatch.setattr(BudgetedALS, "public_half", watched)
     agreement = agree(ratings, 3)
     seen.clear()  # whether the agreement can work at all is asked without features
@@ -126,7 +125,7 @@ def test_all_parties_work_the_questions_out_from_the_same_features(
     run.close()
 
 
-def test_the_model_comes_down_with_its_doubt_and_what_it_makes_of_features(plain: Ratings) -> None:
+def test_the_model_comes_down_with_its_noise_ratios_and_what_it_makes_of_features(plain: Ratings) -> None:
     """However many columns the features have: here more than all other numbers of the run."""
     rng, n, columns = np.random.default_rng(0), plain.n_items, 100_000
     assert plain.catalogue is not None
@@ -134,9 +133,8 @@ def test_the_model_comes_down_with_its_doubt_and_what_it_makes_of_features(plain
     agreement = agree(replace(plain, catalogue=catalogue), 2)
     assert catalogue.features is not None
     guesses = FeatureMap(rng.normal(size=(len(catalogue.features.group_of), 4)), rng.normal(size=4), 0.5)
-    doubt = Doubt(rng.random(n))
     arrays = rng.normal(size=n), rng.normal(size=(n, 3))
-    side = ItemSide(plain.scale, 3.0, *arrays, Ridge(), doubt=doubt, feature_map=guesses)
+    side = ItemSide(plain.scale, 3.0, *arrays, Ridge(), noise_ratio=rng.random(n), feature_map=guesses)
     model = Model(side, catalogue, Statement.not_private("made by hand"), "budgeted")
     body = encode_model(model, agreement)
     sent = decode_model(body, agreement, catalogue)

@@ -186,7 +186,7 @@ def found() -> tuple[Ratings, Sum]:
     first = model.statement.releases[0]
     assert first.name.startswith("catalogue")
     catalogue = discreet.Catalogue.from_json(model.catalogue.to_json())
-    ratings = without_catalogue().with_catalogue(catalogue, unknown_items="drop")
+    ratings = without_catalogue().with_catalogue(catalogue)
     return ratings, Sum(first.mu**2, first.delta)
 
 

@@ -50,15 +50,13 @@ def test_a_thousand_histories_give_the_models_lists(kind: str, rank: int, tmp_pa
     model = make_model(kind, rank=rank)
     histories = histories_of(model, HISTORIES)
     answers = in_the_page(model, histories, "float64", tmp_path)
-    doubt = model.item_side.doubt
-    assert doubt is not None
     same = 0
     for history, answer in zip(histories, answers, strict=True):
         coefficients, index, scores = folded(model, history)
         np.testing.assert_allclose(answer["coefficients"], coefficients[0], rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(answer["scores"], scores, rtol=1e-7, atol=1e-9)
         same += answer["top"] == index.tolist()
-        assert answer["marks"] == [mark or "none" for mark in doubt.marks(np.array(answer["top"]))]
+        assert answer["marks"] == [mark or "none" for mark in model.item_side.marks(answer["top"])]
     assert same == HISTORIES
 
 

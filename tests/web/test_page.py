@@ -77,21 +77,6 @@ def test_the_browser_refuses_what_the_sealed_page_tries_to_send(host: Host, open
     assert host.asked[loaded:] == []
 
 
-def test_a_rating_taken_back_gives_the_list_of_before(host: Host, opened: Opened) -> None:
-    page = opened(host)
-    before = titles(page)
-    choose(page, 12, 5)
-    with_one = titles(page)
-    choose(page, 40, 1)
-    assert with_one != before
-    assert "The Película number 12" not in titles(page)
-    page.get_by_role("button", name="Remove The Película number 40").click()
-    assert titles(page) == with_one
-    page.get_by_role("button", name="Remove The Película number 12").click()
-    assert titles(page) == before
-    assert page.locator("#list-title").inner_text() == "For everybody"
-
-
 def test_what_pulls_a_title_is_said_and_adds_up(host: Host, rated: Model, opened: Opened) -> None:
     page = opened(host)
     for number, rating in ((12, 5), (40, 1)):

@@ -59,11 +59,6 @@ class RatingScale:
         return self.range is not None
 
     @property
-    def feedback(self) -> Literal["explicit", "implicit"]:
-        """The field's word for it."""
-        return "explicit" if self.explicit else "implicit"
-
-    @property
     def bounds(self) -> tuple[float, float]:
         """Lowest and highest value; a click is 1."""
         return (1.0, 1.0) if self.range is None else self.range

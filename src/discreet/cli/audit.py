@@ -34,9 +34,11 @@ class _Asked(Output, Charged, Sets, Items, Rows):
     runs: int | None = option("Runs of the game in each world.", ge=100)
     workers: int | None = option("Processes that play; the number of cores otherwise.", ge=1)
     ratings: str | None = option("Replay on your own ratings instead of synthetic ones.", metavar="FILE")
-    user: str = option("With --ratings: column of user ids.", "")
-    item: str = option("With --ratings: column of item ids.", "")
-    rating_range: tuple[float, float] | None = option("Lowest and highest possible rating.", metavar="LO HI")
+    user: str = option("With --ratings: column of user ids.", "", about="ratings")
+    item: str = option("With --ratings: column of item ids.", "", about="ratings")
+    rating_range: tuple[float, float] | None = option(
+        "Lowest and highest possible rating.", metavar="LO HI", about="rating"
+    )
 
 
 @takes(_Asked, "audit")
@@ -64,10 +66,10 @@ def command(request: _Asked) -> None:
     if request.ratings is not None:
         passed = _own(ctx, request, request.ratings)
     else:
-        for key in ("user", "item", "rating", "rating_range", "catalogue", "features", "sets"):
-            if getattr(request, key):
-                name = "set" if key == "sets" else key.replace("_", "-")
-                raise SettingsInvalid(f"--{name} says how to read --ratings FILE, which is missing")
+        if request.catalogue or request.rating or request.sets:
+            raise SettingsInvalid(
+                "--catalogue, --rating and --set are about --ratings FILE, which is missing"
+            )
         refuse_ledger(ctx, "an audit on synthetic ratings")
         passed = _synthetic(request)
     if not passed:

@@ -64,7 +64,7 @@ def command(request: _Asked) -> None:
         rows = [*lines.items(), (f"{len(lines)} files", f"{sum(lines.values()):,}")]
         show_table(rows, ("module", "lines of code"))
     elif request.walk is not None:
-        steps = walk(request.walk)
+        steps = walk()
         if request.as_json:
             print_json({"walk": request.walk, "steps": [step._asdict() for step in steps]})
         else:

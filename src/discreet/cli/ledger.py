@@ -30,7 +30,7 @@ def command() -> None:
     """Show what all runs on the same people's ratings have cost, and what is left.
 
     A ledger is one file for one data set. Runs enter themselves with --ledger FILE (train, federate silo): the
-    whole budget is reserved before ratings are read, and every charge is on the disk before its noise is drawn. With
+    cap is asked before ratings are read, and every charge is on the disk before its noise is drawn. With
     DISCREET_LEDGER=FILE in the environment the file need not be named again.
 
     \b
@@ -138,7 +138,7 @@ class _Plan(Output):
     delta: str = option("Of each run.", "1e-6")
     group: str | None = option("Plan for this group of the ledger.")
     cap_epsilon: str | None = option("A cap to plan with; the ledger's own if left out.")
-    cap_delta: str | None = option("Of the cap; --delta if left out.")
+    cap_delta: str | None = option("Of the cap; --delta if left out.", about="cap_epsilon")
 
 
 @takes(_Plan, "plan", group=command)
@@ -155,8 +155,6 @@ def _plan(request: _Plan) -> None:
     cap = account.cap
     if request.cap_epsilon is not None:
         cap = Budget.parse(request.cap_epsilon, request.cap_delta or request.delta)
-    elif request.cap_delta is not None:
-        raise BudgetInvalid("--cap-delta without --cap-epsilon: a cap has both")
     budget = Budget.parse(request.epsilon, request.delta)
     plan = Plan(account.cost(request.group), budget, request.runs)
     delta = cap.delta if cap is not None else max(budget.delta, account.delta)

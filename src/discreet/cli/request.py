@@ -22,6 +22,8 @@ import click
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
 
+from discreet.errors import SettingsInvalid
+
 __all__ = ["Request", "adds", "argument", "option", "takes"]
 
 _BOUNDS = {"ge": "min", "gt": "min_open", "le": "max", "lt": "max_open"}
@@ -41,7 +43,7 @@ def argument(metavar: str, **settings: Any) -> Any:
 
 
 def option(words: str, default: Any = None, *, name: str | None = None, **settings: Any) -> Any:
-    """An option, ``words``: for ``--help``; ``name``: as it is typed, if not as the field is called.
+    """An option; ``name``: as it is typed, if not as the field is called; ``about``: the field it goes with.
 
     Without a default it is required, unless its type has ``None`` in it, or is a flag or repeatable. Bounds are
     called as in pydantic (``ge``, ``gt``, ``le``, ``lt``), all other settings as in click.
@@ -57,12 +59,32 @@ def takes(
     def decorate(function: Callable[[R], Any]) -> click.Command:
         @functools.wraps(function)
         def called(**given: Any) -> Any:
-            return function(kind(**given))
+            request = kind(**given)
+            _check_company(request)
+            return function(request)
 
         make = click.command if group is None else group.command
         return make(name, cls=cls or click.Command)(adds(kind)(called))
 
     return decorate
+
+
+def _check_company(request: Request) -> None:
+    """Refuse an option that says something about another one, which is not there."""
+    for name, info in type(request).model_fields.items():
+        other = _told(info).get("about")
+        if other is not None and getattr(request, name) and not getattr(request, other):
+            alone, missing = (_typed(one, type(request).model_fields[one]) for one in (name, other))
+            raise SettingsInvalid(f"{alone} says something about {missing}, which is missing")
+
+
+def _told(info: FieldInfo) -> dict[str, Any]:
+    assert isinstance(info.json_schema_extra, dict)
+    return info.json_schema_extra
+
+
+def _typed(name: str, info: FieldInfo) -> str:
+    return _told(info)["name"] or "--" + name.replace("_", "-")
 
 
 def adds(kind: type[Request]) -> Callable[[F], F]:
@@ -88,9 +110,9 @@ def _in_order(kind: type[Request]) -> list[str]:
 
 
 def _parameter(name: str, info: FieldInfo) -> Callable[[F], F]:
-    assert isinstance(info.json_schema_extra, dict)
     kind, required = _kind_of(info)
-    told: dict[str, Any] = {**kind, **info.json_schema_extra, "required": required}
+    extra = {key: value for key, value in _told(info).items() if key not in ("about", "name")}
+    told: dict[str, Any] = {**kind, **extra, "required": required}
     if bounds := {bound: told.pop(key) for key, bound in _BOUNDS.items() if key in told}:
         edges = {key.partition("_")[0]: value for key, value in bounds.items()}
         opened = {key: True for key in bounds if key.endswith("_open")}
@@ -101,9 +123,8 @@ def _parameter(name: str, info: FieldInfo) -> Callable[[F], F]:
         if told.pop("multiple", False):
             told |= {"nargs": -1, "required": True}
         return click.argument(name, **told)
-    typed = told.pop("name") or "--" + name.replace("_", "-")
     told |= {"show_default": info.default is not None, "show_envvar": "envvar" in told}
-    return click.option(typed, name, help=info.description, **told)
+    return click.option(_typed(name, info), name, help=info.description, **told)
 
 
 def _kind_of(info: FieldInfo) -> tuple[dict[str, Any], bool]:

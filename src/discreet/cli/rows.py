@@ -119,13 +119,13 @@ class Items(Features):
     """The public list of items."""
 
     catalogue: str | None = option("Public list of items (CSV, Parquet, NDJSON or text).", metavar="FILE")
-    catalogue_column: str | None = option("Its column of item ids.  [default: item, item_id or id]")
+    catalogue_column: str | None = option(
+        "Its column of item ids.  [default: item, item_id or id]", about="catalogue"
+    )
 
     def read_catalogue(self, encoding: str | None = None) -> Catalogue | None:
         """The list with its features, where one was named."""
         features = read_features(self.features, self.catalogue)
-        if self.catalogue is None and self.catalogue_column is not None:
-            raise SettingsInvalid("--catalogue-column names a column of --catalogue FILE, which is missing")
         if self.catalogue is None:
             return None
         return Catalogue.from_file(

@@ -87,14 +87,13 @@ class Charged(Request):
         envvar=LEDGER_VARIABLE,
     )
     ledger_group: str | None = option(
-        "For ratings of some people alone: you declare that nobody is in two groups of the ledger."
+        "For ratings of some people alone: you declare that nobody is in two groups of the ledger.",
+        about="ledger",
     )
 
     def given_ledger(self) -> LedgerFile | None:
         """The ledger that was named, here or by the environment; says so where it begins with this run."""
         if not self.ledger:
-            if self.ledger_group is not None:
-                raise SettingsInvalid("--ledger-group without --ledger: name the file as well")
             return None
         from discreet.privacy.account.ledger_file import LedgerFile
 

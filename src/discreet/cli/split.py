@@ -32,7 +32,9 @@ class _Asked(Output, TextFile):
     )
     time: str | None = option("Column of times; for time and last.")
     time_format: str | None = option(
-        "How times are written, such as %d.%m.%Y.  [default: numbers, or ISO 8601]", metavar="FORMAT"
+        "How times are written, such as %d.%m.%Y.  [default: numbers, or ISO 8601]",
+        metavar="FORMAT",
+        about="time",
     )
     share: float = option(
         "Share of the ratings, or of the users, that is held back.", 0.1, name="--test", gt=0.0, lt=1.0
@@ -54,14 +56,18 @@ def command(request: _Asked) -> None:
       discreet split ratings.csv --user user --by last --time timestamp --out parts/
       discreet evaluate model parts/test.csv --history parts/train.csv --user user --item item --rating rating
     """
-    _check(request)
+    if request.by in ("time", "last") and request.time is None:
+        raise SettingsInvalid(f"--by {request.by} needs --time: name the column that says when")
+    if request.by in ("rating", "user") and request.time is not None:
+        raise SettingsInvalid(f"--by {request.by} has no use for --time; leave it out")
     frame = _read(request)
     moments = None if request.time is None else read_moments(frame[request.time], request.time_format)
     rng = np.random.default_rng(request.seed)
     if request.by == "user":
         parts = _users(frame, request.user, request.share, rng)
     else:
-        parts = _two(frame, _held_back(frame, request, moments, rng))
+        held_back = _held_back(frame, request, moments, rng)
+        parts = {"train.csv": frame.filter(~held_back), "test.csv": frame.filter(held_back)}
     folder = check_folder(request.out, parts, force=request.force)
     for name, part in parts.items():
         if part.is_empty():
@@ -70,15 +76,6 @@ def command(request: _Asked) -> None:
     for name, part in parts.items():
         replace_file(folder / name, part.write_csv, private=True)
     show_files(request, request.out, parts)
-
-
-def _check(request: _Asked) -> None:
-    if request.by in ("time", "last") and request.time is None:
-        raise SettingsInvalid(f"--by {request.by} needs --time: name the column that says when")
-    if request.by in ("rating", "user") and request.time is not None:
-        raise SettingsInvalid(f"--by {request.by} has no use for --time; leave it out")
-    if request.time_format is not None and request.time is None:
-        raise SettingsInvalid("--time-format says how the column of --time is written, which is missing")
 
 
 def _read(request: _Asked) -> pl.DataFrame:
@@ -115,10 +112,6 @@ def _held_back(
     mask = np.zeros(rows, dtype=bool)
     mask[chosen.to_numpy()] = True
     return pl.Series(mask)
-
-
-def _two(frame: pl.DataFrame, held_back: pl.Series) -> dict[str, pl.DataFrame]:
-    return {"train.csv": frame.filter(~held_back), "test.csv": frame.filter(held_back)}
 
 
 def _users(frame: pl.DataFrame, user: str, share: float, rng: np.random.Generator) -> dict[str, pl.DataFrame]:

@@ -35,9 +35,12 @@ class _Asked(Output):
     out: Path | None = option(
         "With --sign: where to write the statement; the signature goes to FILE.sig.  [default: MODEL.statement.json]",
         metavar="FILE",
+        about="sign",
     )
     verify: Path | None = option("Check a signed statement and MODEL.", metavar="FILE")
-    key: Path | None = option("With --verify: the signer's public key (PEM).", metavar="PUBLIC")
+    key: Path | None = option(
+        "With --verify: the signer's public key (PEM).", metavar="PUBLIC", about="verify"
+    )
 
 
 @takes(_Asked, "statement")
@@ -54,7 +57,13 @@ def command(request: _Asked) -> None:
       discreet statement model/ --sign key.pem
       discreet statement model/ --verify model.statement.json --key public.pem
     """
-    _check_options(request)
+    if request.verify is not None and (request.html is not None or request.sign is not None):
+        raise SettingsInvalid("--verify checks and writes nothing; leave --html and --sign out")
+    if request.verify is not None and request.key is None:
+        raise SettingsInvalid(
+            "--verify needs --key PUBLIC.pem, the public key of whom you expect to have signed: a signature by "
+            "just any key proves nothing"
+        )
     if request.verify is not None and request.key is not None:
         sys.exit(_verify(request, request.verify, request.key))
     document = write_document(request.model)
@@ -68,22 +77,6 @@ def command(request: _Asked) -> None:
         click.echo("\n".join(text_lines(document)))
     if request.html is not None and not request.as_json:
         click.echo(f"The page is in {request.html}")
-
-
-def _check_options(request: _Asked) -> None:
-    if request.verify is not None and (request.html is not None or request.sign is not None):
-        raise SettingsInvalid("--verify checks and writes nothing; leave --html and --sign out")
-    if request.verify is not None and request.key is None:
-        raise SettingsInvalid(
-            "--verify needs --key PUBLIC.pem, the public key of whom you expect to have signed: a signature by "
-            "just any key proves nothing"
-        )
-    if request.key is not None and request.verify is None:
-        raise SettingsInvalid("--key belongs to --verify; the private key to sign with goes to --sign")
-    if request.out is not None and request.sign is None:
-        raise SettingsInvalid(
-            "--out belongs to --sign; a page goes to --html FILE, JSON to stdout with --json"
-        )
 
 
 def _sign(document: Document, request: _Asked, key_file: Path) -> None:

@@ -36,7 +36,9 @@ class Training(Output, Chosen, Items, Engine, Charged, Rows):
 
     source: str = argument("RATINGS")
     out: str = option("Directory to put the model into.", metavar="DIR")
-    rating_range: tuple[float, float] | None = option("Lowest and highest possible rating.", metavar="LO HI")
+    rating_range: tuple[float, float] | None = option(
+        "Lowest and highest possible rating.", metavar="LO HI", about="rating"
+    )
     implicit: bool = option("Say that there are no ratings: a row means that the user chose the item.")
     discover: float | None = option(
         "Instead of --catalogue: spend this share of the budget (0.1 if none is given) on finding items.",
@@ -58,7 +60,9 @@ class Training(Output, Chosen, Items, Engine, Charged, Rows):
         "An earlier model of the same method and goal, to start from; its catalogue may be another.",
         metavar="MODEL",
     )
-    start_is_public: bool = option("The ratings that --start was trained on are public: nobody pays for it.")
+    start_is_public: bool = option(
+        "The ratings that --start was trained on are public: nobody pays for it.", about="start"
+    )
     device: str = option(
         "Where users' contributions are computed; cuda: a GPU (extra gpu, --method budgeted).",
         "cpu",
@@ -74,8 +78,6 @@ class Training(Output, Chosen, Items, Engine, Charged, Rows):
         name, settings = method.method_name(), self._settings(method)
         used = issubclass(method, PrivateMethod) and method.public_half.uses_features
         check_features(name, used=used, given=bool(self.features))
-        if self.start is None and self.start_is_public:
-            raise SettingsInvalid("--start-is-public says something about --start, which is missing")
         from_preset = getattr(method, "from_preset", None)
         if self.preset is not None and from_preset is None:
             raise SettingsInvalid("--preset belongs to --method dpals: it is a column of its paper's table 4")
@@ -114,8 +116,6 @@ class Training(Output, Chosen, Items, Engine, Charged, Rows):
             raise RatingsInvalid(
                 "--implicit means that there are no ratings; leave out --rating and --rating-range"
             )
-        if self.rating is None and self.rating_range:
-            raise RatingsInvalid("--rating-range without --rating: name the column of the ratings as well")
         if self.rating is not None and not self.rating_range:
             raise RatingsInvalid(
                 "--rating-range is missing: give the lowest and the highest possible rating, as in "

@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ import numpy as np
 import discreet
 from discreet.data.synthetic import market
 
-__all__ = ["WALKS", "Step", "walk"]
+__all__ = ["Step", "walk"]
 
 _ROOT = Path(discreet.__file__).parent
 _ROOMS = ("data", "methods", "engines", "kernels", "privacy", "model")
@@ -55,11 +54,7 @@ def _train() -> None:
     discreet.EASE().fit(ratings, discreet.Budget(5.0, 1e-6))
 
 
-WALKS: dict[str, Callable[[], None]] = {"train": _train}
-"""What can be followed."""
-
-
-def walk(name: str) -> list[Step]:
+def walk() -> list[Step]:
     """The functions that a run goes through, each once."""
     called: dict[CodeType, None] = {}
 
@@ -70,7 +65,7 @@ def walk(name: str) -> list[Step]:
     before = sys.getprofile()
     sys.setprofile(note)
     try:
-        WALKS[name]()
+        _train()
     finally:
         sys.setprofile(before)
     return [step for code in called if (step := _step(code)) is not None]

@@ -76,19 +76,25 @@ class Engine(Request):
 
 def chosen_engine(request: Training, *, private: bool) -> str:
     """``memory``, ``disk`` or ``ray``."""
-    asked, source = request.engine, request.source
-    why = _needs_memory(request, private=private)
+    asked, source, why = request.engine, request.source, None
+    if not private:
+        why = (
+            f"--method {request.method} without a budget works on all ratings at once: use --engine memory, with "
+            "the ratings of fewer users where they do not fit, or a private method"
+        )
+    elif request.catalogue is None:
+        why = "--discover-items looks at all ratings at once: give --catalogue FILE, or use --engine memory"
     if asked in ("disk", "ray") and why is not None:
         raise SettingsInvalid(f"--engine {asked} goes from one block of users to the next, and {why}")
     for key in ("address", "workers"):
         if asked != "ray" and getattr(request, key) is not None:
             raise SettingsInvalid(f"--{key} belongs to --engine ray; leave it out")
     if source == STANDARD_INPUT:
-        for given, typed in ((asked == "disk", "--engine disk"), (request.checkpoint, "--checkpoint")):
-            if given:
-                raise SettingsInvalid(
-                    f"{typed} may read RATINGS a second time, and standard input is gone by then: write it to a file"
-                )
+        if asked in ("disk", "ray") or request.checkpoint:
+            typed = "--checkpoint" if request.checkpoint else f"--engine {asked}"
+            raise SettingsInvalid(
+                f"{typed} may read RATINGS a second time, and standard input is gone by then: write it to a file"
+            )
         return "memory"
     if asked == "auto":
         asked = "memory" if fits_into_memory(source) else "disk"
@@ -100,18 +106,6 @@ def chosen_engine(request: Training, *, private: bool) -> str:
     if asked == "memory" and request.blocks:
         raise SettingsInvalid("--blocks says where --engine disk and ray put their ratings; leave it out")
     return asked
-
-
-def _needs_memory(request: Training, *, private: bool) -> str | None:
-    """Why a run needs all ratings at once, and what to do; ``None`` where its answers are sums over users."""
-    if not private:
-        return (
-            f"--method {request.method} without a budget works on all ratings at once: use --engine memory, with "
-            "the ratings of fewer users where they do not fit, or a private method"
-        )
-    if request.catalogue is None:
-        return "--discover-items looks at all ratings at once: give --catalogue FILE, or use --engine memory"
-    return None
 
 
 def join_cluster(request: Training, engine: str) -> Cluster | None:

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.catalogue import Catalogue, Id, IdArray, Ids, RatingScale, as_ids, positions
-from discreet.data import matrices, readers
+from discreet.data import readers
 from discreet.data.arrays import arrange
-from discreet.data.rows import Columns, Encoded, check_ids, encode
+from discreet.data.rows import Columns, Encoded, check_ids, encode, encode_arrays
 from discreet.data.rules import (
     NOTHING,
     ROW_BY_ROW,
@@ -166,29 +166,6 @@ class Ratings:
         return cls.from_frame(readers.read_file(source, _columns(rest), kind, text), **rest)
 
     @classmethod
-    def from_sparse(
-        cls,
-        matrix: Any,
-        *,
-        rating_range: tuple[float, float] | None = None,
-        catalogue: CatalogueSource = None,
-        user_ids: Ids | None = None,
-        allow_dropped: float = 0.2,
-    ) -> Ratings:
-        """Read a scipy sparse matrix, users in rows and items in columns.
-
-        Entries that are no number, or outside the range, are left out. A
-        stored zero is a rating of zero if there is a range, and nothing if there is none; of a repeated entry the last
-        one counts. Without a catalogue the column numbers are the item ids; without user ids the row numbers are. Users
-        without entries stay.
-        """
-        listed = _catalogue(catalogue)
-        entries = matrices.of_sparse(matrix, rating_range is not None)
-        rules = RowRules(allow_dropped=allow_dropped)
-        encoded, _ = matrices.encode_entries(entries, listed, rating_range, user_ids, rules)
-        return cls._of(encoded, listed, rules)
-
-    @classmethod
     def from_arrays(
         cls,
         indptr: npt.ArrayLike,
@@ -200,18 +177,13 @@ class Ratings:
         user_ids: Ids | None = None,
         allow_dropped: float = 0.2,
     ) -> Ratings:
-        """Take arrays of the form the attributes describe, checked; items may come in any order in a user.
+        """Take arrays of the form the attributes describe (of a scipy CSR matrix as well), checked.
 
-        What is no number, or outside the range, is left out; `allow_dropped` is that of `from_frame`.
+        Items may come in any order in a user. Without a catalogue the indices are the item ids, and without user ids
+        the row numbers are. What is no number, or outside the range, is left out.
         """
-        listed = _catalogue(catalogue)
-        entries = matrices.of_arrays(indptr, items, values, None if listed is None else len(listed))
-        rules = RowRules(allow_dropped=allow_dropped)
-        encoded, repeats = matrices.encode_entries(entries, listed, rating_range, user_ids, rules)
-        if len(repeats):
-            raise RatingsInvalid(
-                f"position {repeats.min()} repeats an item of the same user; list each item once"
-            )
+        listed, rules = _catalogue(catalogue), RowRules(allow_dropped=allow_dropped)
+        encoded = encode_arrays(indptr, items, values, listed, rating_range, user_ids, rules)
         return cls._of(encoded, listed, rules)
 
     @classmethod
@@ -281,22 +253,16 @@ class Ratings:
         kept = np.concatenate([[0], np.cumsum(mask)])
         return replace(self, indptr=kept[self.indptr], items=self.items[mask], values=self.values[mask])
 
-    def with_catalogue(self, catalogue: CatalogueSource, unknown_items: UnknownItems = "drop") -> Ratings:
-        """The same users with another item list; ratings of items it lacks are dropped or refused."""
-        rules = replace(self.rules, unknown_items=unknown_items)
+    def with_catalogue(self, catalogue: CatalogueSource) -> Ratings:
+        """The same users with another item list; ratings of items it lacks are dropped."""
         listed = _catalogue(catalogue)
         if listed is None:
             raise RatingsInvalid("a catalogue is needed; give a Catalogue, a file, or ids")
-        ids = self._item_ids()
-        index = listed.index(ids)[self.items]
-        if unknown_items == "error" and (index < 0).any():
-            stranger = ids[self.items[np.argmax(index < 0)]]
-            raise RatingsInvalid(
-                f"item {stranger!r} is rated but not in the catalogue; list it, or drop such items"
-            )
+        index = listed.index(self._item_ids())[self.items]
         kept = self.keep(index >= 0)
         users = np.repeat(np.arange(self.n_users), np.diff(kept.indptr))
         arrays, _ = arrange(users, index[index >= 0], kept.values, self.n_users, len(listed))
+        rules = replace(self.rules, unknown_items="drop")
         return Ratings(*arrays, self.user_ids, listed, self.rating_range, rules=rules, left_out=self.left_out)
 
     def history(self, user_id: Id) -> dict[Id, float]:

@@ -7,6 +7,7 @@ is not there, one of another type) is an error; what is wrong with a row follows
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, NoReturn
 
@@ -35,6 +36,7 @@ __all__ = [
     "check_reading",
     "check_used",
     "encode",
+    "encode_arrays",
     "group",
     "read_rows",
     "read_values",
@@ -327,3 +329,63 @@ def check_used(rows: int, left_out: LeftOut, first_item: object) -> None:
         f"the ratings of {left_out.out_of_range} are outside the range, {left_out.unknown_items} name items that the "
         "catalogue lacks; check the columns, the range and the catalogue"
     )
+
+
+def encode_arrays(
+    indptr: npt.ArrayLike,
+    items: npt.ArrayLike,
+    values: npt.ArrayLike,
+    catalogue: Catalogue | None,
+    rating_range: Range | None,
+    user_ids: Ids | None,
+    rules: RowRules,
+) -> Encoded:
+    """Ratings that come as arrays already: row pointers, item indices, values."""
+    rating_range = check_range(rating_range, rated=rating_range is not None)
+    pointers, places, numbers = np.asarray(indptr), np.asarray(items), np.asarray(values, dtype=np.float64)
+    if pointers.ndim != 1 or places.ndim != 1 or places.shape != numbers.shape:
+        raise RatingsInvalid("indptr, items and values must be flat, and items and values equally long")
+    if pointers.dtype.kind not in "iu" or (places.dtype.kind not in "iu" and places.size):
+        raise RatingsInvalid("indptr and items must be whole numbers")
+    bounds, places = pointers.astype(np.int64), places.astype(np.int64)
+    steps = bounds[1:] - bounds[:-1]
+    if len(pointers) < 2 or pointers[0] != 0 or pointers[-1] != len(places) or (steps < 0).any():
+        raise RatingsInvalid("indptr must rise from 0 to the number of ratings, one step for each user")
+    check_filled(len(places))
+    highest = int(places.max()) + 1
+    n_items = highest if catalogue is None else len(catalogue)
+    if places.min() < 0 or highest > n_items:
+        raise RatingsInvalid(f"item indices must lie between 0 and {n_items - 1}")
+    missing = ~np.isfinite(numbers)
+    numbers, outside, _ = bring_inside(numbers, missing, rating_range or (-math.inf, math.inf), rules)
+    left_out, kept = LeftOut(int(missing.sum()), int(outside.sum())), ~(missing | outside)
+    check_used(len(kept), left_out, places[0])
+    check_dropped(len(kept), left_out, rules)
+    users, seen = np.repeat(np.arange(len(steps)), steps), None
+    if not kept.all():
+        users, places, numbers = users[kept], places[kept], numbers[kept]
+    if catalogue is None:
+        seen, places = np.unique(places, return_inverse=True)
+        n_items = len(seen)
+    numbers = np.ones(len(places)) if rating_range is None else numbers
+    arrays, repeats = arrange(users, places, numbers, len(steps), n_items)
+    if len(repeats):
+        raise RatingsInvalid(
+            f"position {repeats.min()} repeats an item of the same user; list each item once"
+        )
+    return Encoded(arrays, _row_ids(user_ids, len(steps)), seen, rating_range, left_out)
+
+
+def _row_ids(user_ids: Ids | None, n_users: int) -> IdArray:
+    if user_ids is None:
+        return np.arange(n_users)
+    try:
+        ids = as_ids(user_ids)
+    except TypeError as error:
+        raise RatingsInvalid(f"the user ids cannot be used: {error}") from error
+    if len(ids) != n_users:
+        raise RatingsInvalid(f"there are {len(ids)} user ids for {n_users} rows; give one for each row")
+    if ids.null_count() or ids.n_unique() < n_users:
+        raise RatingsInvalid("the user ids have gaps or repeat; give every row its own id")
+    distinct: IdArray = ids.to_numpy(writable=True)
+    return distinct

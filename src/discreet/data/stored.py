@@ -1,4 +1,4 @@
-"""Prepared ratings: Parquet files on disk, each a block of users, read one at a time. See docs/blocks.md.
+"""Prepared ratings: Parquet files on disk, each a block of users, read one at a time. See docs/guides/formats.md.
 
     manifest.json          how the rows were read, and every block with its size and SHA-256; written last
     block-00003.parquet    some users, whole: user, item (place in the catalogue), rating

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from discreet.devices.device.question import Question
 from discreet.errors import SettingsInvalid
-from discreet.kernels import walsh_hadamard
+from discreet.kernels.devices import walsh_hadamard
 from discreet.privacy.local.rotated import DeviceIds, as_ids, packed_signs, places
 from discreet.types import Floats
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from discreet.types import Bools, Floats
 
-__all__ = ["among", "aucs", "hits", "list_metrics", "mae", "novelties", "recall_at_k", "recalls", "rmse"]
+__all__ = ["among", "aucs", "hits", "list_metrics", "novelties", "recall_at_k", "recalls", "rmse"]
 
 Index = npt.NDArray[Any]
 
@@ -22,11 +22,6 @@ Index = npt.NDArray[Any]
 def rmse(predicted: Floats, actual: Floats) -> float:
     """Root of the mean squared error; NaN for no ratings."""
     return float(np.sqrt(np.mean(np.square(predicted - actual)))) if len(actual) else float("nan")
-
-
-def mae(predicted: Floats, actual: Floats) -> float:
-    """Mean absolute error; NaN for no ratings."""
-    return float(np.mean(np.abs(predicted - actual))) if len(actual) else float("nan")
 
 
 def hits(ranking: Index, target_indptr: Index, target_items: Index) -> Bools:

@@ -32,22 +32,14 @@ class Evaluation:
 
     Parameters
     ----------
-    goal
-        Of the model.
-    k
-        Length of the lists.
     relevant, disliked
         From which rating up a test row is relevant, and up to which it is disliked; ``None`` for clicks.
-    users, ratings
-        Of the test.
     metrics, popularity
         Of the model, and of the items most often met in the history; what was not measured is not in them.
     global_mean, user_mean
         Error (rmse) of predicting the mean of all ratings of the history, or of each person's own.
     per_user
         A row a person: ``user``, ``relevant`` and ``disliked`` (rows of the test), and their own metrics.
-    holder
-        Exact counts.
 
     Notes
     -----

@@ -1,16 +1,9 @@
 """Arrays in, arrays out: the heavy arithmetic, with no I/O and no privacy in it.
 
-Compiled; `tests/kernels/reference.py` has the same functions in plain NumPy.
+Compiled; `tests/kernels/reference.py` has the same functions in plain NumPy. What prototypes, pure
+mechanisms and devices alone need (`distances`, `geometric`, `devices`) is imported from its file.
 """
 
-from discreet.kernels.devices import device_coordinates, walsh_hadamard
-from discreet.kernels.distances import (
-    capped_distances,
-    nearest_centres,
-    project_rows,
-    row_distances,
-    swap_losses,
-)
 from discreet.kernels.draws import draw_rejecting, draw_uniform
 from discreet.kernels.entries import (
     above_offsets,
@@ -22,7 +15,6 @@ from discreet.kernels.entries import (
     transpose,
     truncated,
 )
-from discreet.kernels.geometric import fill_geometric
 from discreet.kernels.items import item_moments, item_sums, item_weights, user_moment
 from discreet.kernels.pair_sums import add_pairs, amount_sums, co_moment, pair_place
 from discreet.kernels.ranking import top_n
@@ -38,31 +30,24 @@ __all__ = [
     "add_pairs",
     "amount_sums",
     "by_rows",
-    "capped_distances",
     "co_moment",
-    "device_coordinates",
     "dot_pairs",
     "draw_rejecting",
     "draw_uniform",
-    "fill_geometric",
     "get_threads",
     "item_moments",
     "item_sums",
     "item_weights",
     "lowest_entries",
-    "nearest_centres",
     "one_blas_thread",
     "pair_place",
-    "project_rows",
     "residuals",
-    "row_distances",
     "row_squares",
     "row_sums",
     "set_threads",
     "solve_items",
     "solve_rows",
     "square_norms",
-    "swap_losses",
     "table_scores",
     "table_top",
     "threads",
@@ -71,5 +56,4 @@ __all__ = [
     "transpose",
     "truncated",
     "user_moment",
-    "walsh_hadamard",
 ]

@@ -42,7 +42,7 @@ def discover_catalogue(gate: Gate, ratings: Ratings, share: float) -> Ratings:
             "give a public catalogue, raise the share for --discover-items, or raise epsilon"
         )
     # Numbers or text is decided by the chosen ids alone: an id that was not chosen must not show in the type.
-    return ratings.with_catalogue(Catalogue(infer_ids(names[chosen]).sort()), unknown_items="drop")
+    return ratings.with_catalogue(Catalogue(infer_ids(names[chosen]).sort()))
 
 
 def _priorities(names: pl.Series) -> npt.NDArray[np.uint64]:

@@ -1,4 +1,7 @@
-"""Where the class of a method of another package is, by its name. Public."""
+"""The table of all methods: where a class and its public half are, by name, ours and those of other packages. Public.
+
+Nothing is loaded before it is asked for: the server of silos loads no class, which could read ratings.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,47 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from discreet.errors import SettingsInvalid
+from discreet.methods.public_half import PublicHalf
 
-__all__ = ["ALLOWED", "allow", "check_allowed", "find_class", "other_names"]
+__all__ = [
+    "ALLOWED",
+    "OURS",
+    "PUBLIC_HALVES",
+    "allow",
+    "check_allowed",
+    "find_class",
+    "find_public_half",
+    "other_names",
+]
+
+_PUBLISHED, _BASELINES = "discreet.methods.published", "discreet.methods.published.private.baselines"
+OURS = {
+    "ease": "discreet.methods.ease.estimator:EASE",
+    "budgeted": "discreet.methods.budgeted.estimator:BudgetedALS",
+    "als": "discreet.methods.als:ALS",
+    "dpals": f"{_PUBLISHED}.private.dpals:DPALS",
+    "frank-wolfe": f"{_PUBLISHED}.private.frank_wolfe:FrankWolfe",
+    "svd": f"{_PUBLISHED}.private.svd:PrivateSVD",
+    "projected-gradient": f"{_PUBLISHED}.private.projected_gradient:ProjectedGradient",
+    "global-mean": f"{_BASELINES}:GlobalMean",
+    "user-mean": f"{_BASELINES}:UserMean",
+    "item-mean": f"{_BASELINES}:ItemMean",
+    "popularity": f"{_BASELINES}:Popularity",
+}
+"""Classes of methods."""
+PUBLIC_HALVES = {
+    "ease": "discreet.methods.ease.public.train:EASE_HALF",
+    "budgeted": "discreet.methods.budgeted.public.train:BUDGETED",
+    "dpals": f"{_PUBLISHED}.public.dpals:DPALS_HALF",
+    "frank-wolfe": f"{_PUBLISHED}.public.frank_wolfe:FRANK_WOLFE",
+    "svd": f"{_PUBLISHED}.public.svd:SVD",
+    "projected-gradient": f"{_PUBLISHED}.public.projected_gradient:PROJECTED_GRADIENT",
+    "global-mean": f"{_PUBLISHED}.public.baselines:GLOBAL_MEAN",
+    "user-mean": f"{_PUBLISHED}.public.baselines:USER_MEAN",
+    "item-mean": f"{_PUBLISHED}.public.baselines:ITEM_MEAN",
+    "popularity": f"{_PUBLISHED}.public.baselines:POPULARITY",
+}
+"""Public halves of those that are private."""
 
 GROUP = "discreet.methods"
 """Entry points of other packages: ``name = "package.module:Class"``."""
@@ -31,6 +73,7 @@ def find_class(name: str) -> Any:
     SettingsInvalid
         When two packages offer the name, or the class cannot be loaded.
     """
+    name = OURS.get(name, name)
     paths = {entry.value for entry in entry_points(group=GROUP, name=name)}
     if len(paths) > 1:
         raise SettingsInvalid(f"{name} is offered by more than one package: {', '.join(sorted(paths))}")
@@ -41,6 +84,21 @@ def find_class(name: str) -> Any:
         return getattr(importlib.import_module(module), attribute)
     except Exception as error:  # whatever the module does when it is loaded
         raise SettingsInvalid(f"there is no method {name}: {error}") from None
+
+
+def find_public_half(name: str) -> PublicHalf:
+    """The public half of a private method by its name, or of ``package.module:Class``, which brings both halves.
+
+    Raises
+    ------
+    SettingsInvalid
+        When there is no such method.
+    """
+    half = find_class(PUBLIC_HALVES[name]) if name in PUBLIC_HALVES else None
+    half = getattr(find_class(name), "public_half", None) if half is None else half
+    if not isinstance(half, PublicHalf):
+        raise SettingsInvalid(f"there is no private method {name!r}; known are {', '.join(PUBLIC_HALVES)}")
+    return half
 
 
 def allow(name: str) -> None:

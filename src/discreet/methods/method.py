@@ -144,8 +144,7 @@ class PrivateMethod(Estimator):
             Whether the ratings that ``start`` was trained on are public, so that nobody pays for it.
         ledger
             Of the data set: a file (:class:`discreet.LedgerFile`, or its path) that keeps what all runs on it cost.
-            The budget is reserved there before the ratings are used, and every charge is on the disk before its
-            noise is drawn.
+            Its cap is asked before the ratings are used, and every charge is on the disk before its noise is drawn.
         device
             ``"cpu"``, or ``"cuda"`` for a GPU (extra ``gpu``). The promise is the same; the model may differ in what
             rounding makes of some users' last grid step (``privacy/gaussian/proofs/gpu.md``).
@@ -205,8 +204,7 @@ class PrivateMethod(Estimator):
         ledger: bool,
     ) -> tuple[Checkpoint, np.random.Generator | int | None]:
         """The folder that the run is kept in, and its seed."""
-        from discreet.methods.checkpoint import Checkpoint
-        from discreet.methods.checkpoint.terms import run_terms
+        from discreet.methods.checkpoint import Checkpoint, run_terms
 
         if isinstance(rng, np.random.Generator):
             raise SettingsInvalid("a run that may be resumed needs a seed or None as rng, not a generator")
@@ -220,7 +218,7 @@ class PrivateMethod(Estimator):
         return place_of(self.private_half, self.gpu_half, self.method_name(), engine, device, ratings)
 
     def price(self, budget: Budget, *, discovers: bool = False) -> Price:
-        """What a run reserves in a ledger; ``discovers``: it finds its own catalogue, which takes part of delta."""
+        """What a run may cost in a ledger; ``discovers``: it finds its own catalogue, which takes part of delta."""
         share = self.settings.discover_share if discovers else None
         direct = 0.0 if share is None else share * budget.delta
         return Price(kind="gaussian", mu=budget.mu_for(direct), delta=direct)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.catalogue import Goal
 from discreet.errors import SettingsInvalid
-from discreet.methods.lookup import find_class, other_names
+from discreet.methods.lookup import OURS, find_class, other_names
 from discreet.methods.method import PrivateMethod
 
 if TYPE_CHECKING:
@@ -20,20 +20,6 @@ __all__ = ["DEFAULTS", "METHODS", "Method", "default_method", "find_method"]
 
 Method: TypeAlias = "type[PrivateMethod] | type[ALS]"
 
-_PUBLISHED = "discreet.methods.published.private"
-_OURS = {
-    "ease": "discreet.methods.ease.estimator:EASE",
-    "budgeted": "discreet.methods.budgeted.estimator:BudgetedALS",
-    "als": "discreet.methods.als:ALS",
-    "dpals": f"{_PUBLISHED}.dpals:DPALS",
-    "frank-wolfe": f"{_PUBLISHED}.frank_wolfe:FrankWolfe",
-    "svd": f"{_PUBLISHED}.svd:PrivateSVD",
-    "projected-gradient": f"{_PUBLISHED}.projected_gradient:ProjectedGradient",
-    "global-mean": f"{_PUBLISHED}.baselines:GlobalMean",
-    "user-mean": f"{_PUBLISHED}.baselines:UserMean",
-    "item-mean": f"{_PUBLISHED}.baselines:ItemMean",
-    "popularity": f"{_PUBLISHED}.baselines:Popularity",
-}
 DEFAULTS: dict[Goal, str] = {"rank": "ease", "rate": "budgeted"}
 """What is trained for a goal where nobody names a method."""
 
@@ -42,7 +28,7 @@ class _Methods(Mapping[str, Method]):
     """Our own methods first, then those of other packages."""
 
     def __getitem__(self, name: str) -> Method:
-        found = find_class(_OURS.get(name, name))
+        found = find_class(name)
         if found is None:
             raise KeyError(name)
         if not (isinstance(found, type) and (issubclass(found, PrivateMethod) or name == "als")):
@@ -50,8 +36,8 @@ class _Methods(Mapping[str, Method]):
         return found
 
     def __iter__(self) -> Iterator[str]:
-        yield from _OURS
-        yield from (name for name in other_names() if name not in _OURS)
+        yield from OURS
+        yield from (name for name in other_names() if name not in OURS)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -17,18 +17,8 @@ __all__ = ["Description", "describe"]
 class Description:
     """A model folder without its arrays.
 
-    Parameters
-    ----------
-    name
-        Of the folder.
-    format
-        Number of the storage format.
-    method, settings, written, items, statement
-        What the files say: ``items`` is the size of the catalogue.
-    digest, settings_digest
-        Of the model, and of method and settings: the same on whatever day they were written.
-    digests
-        SHA-256 of each file.
+    ``items`` is the size of the catalogue, ``digest`` and ``settings_digest`` are the same on whatever day a model was
+    written, and ``digests`` are those of the files.
     """
 
     name: str

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from discreet.catalogue import Catalogue, Goal
-from discreet.model.doubt import Mark
 from discreet.model.history import ReadHistory
 from discreet.model.item_weights import AnySide
+from discreet.model.recommendations import Mark
 
 __all__ = ["Explanation", "Pull", "explain"]
 
@@ -87,11 +87,6 @@ class Explanation:
     def level(self) -> float:
         """The person's own level, from all ratings together."""
         return math.fsum(pull.level for pull in self.pulls)
-
-    @property
-    def before(self) -> float:
-        """The score for somebody of whom nothing is known."""
-        return self.centre + self.offset
 
     def __iter__(self) -> Iterator[Pull]:
         return iter(self.pulls)

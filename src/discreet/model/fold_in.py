@@ -110,7 +110,7 @@ class _Rule:
 
 
 class _Linear(_Rule):
-    """Rules by one ridge solve, whose penalty grows by ``max(count_i, 1) ** count_exponent``."""
+    """Rules by one ridge solve, whose penalties grow by ``max(count_i, 1) ** count_exponent``."""
 
     count_exponent: float
 
@@ -144,13 +144,7 @@ class _Linear(_Rule):
 
 @dataclass(frozen=True)
 class Ridge(_Linear):
-    """A rating is ``centre + a_i + b_j + u_i . v_j``; a and u minimise squared residuals plus the penalties.
-
-    Parameters
-    ----------
-    offset_penalty, factor_penalty
-        Ridge on the user's offset and vector.
-    """
+    """A rating is ``centre + a_i + b_j + u_i . v_j``; a and u minimise squared residuals plus the penalties."""
 
     offset_penalty: float = 1.0
     factor_penalty: float = 1.0
@@ -180,8 +174,6 @@ class Clicks(_Linear):
     ----------
     gravity
         Weight of every item as a zero, as far as it was there in training.
-    factor_penalty
-        Ridge on the user's vector.
     """
 
     gravity: float = 0.0
@@ -212,8 +204,6 @@ class OwnMean(_Linear):
     share
         s, one for each item: how much of the user's own mean it is predicted with, 0 or 1. The user has no other
         offset.
-    factor_penalty
-        Ridge on the user's vector.
     """
 
     share: Floats
@@ -248,15 +238,7 @@ class OwnMean(_Linear):
 
 @dataclass(frozen=True)
 class NonNegative(_Rule):
-    """A rating is ``centre + b_j + u_i . v_j`` with u >= 0; u minimises squared residuals plus the penalty.
-
-    Parameters
-    ----------
-    factor_penalty
-        Ridge on the user's vector.
-    count_exponent
-        The penalty is multiplied by ``max(count_i, 1) ** count_exponent``.
-    """
+    """A rating is ``centre + b_j + u_i . v_j`` with u >= 0; u minimises squared residuals plus the penalty."""
 
     factor_penalty: float = 1.0
     count_exponent: float = 0.0

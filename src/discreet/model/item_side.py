@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,17 +21,61 @@ from discreet import kernels
 from discreet.catalogue.scale import Goal, RatingScale
 from discreet.errors import HistoryInvalid, ModelInvalid, SettingsInvalid
 from discreet.kernels.ranking import Panels, panels
-from discreet.model.doubt import Doubt, Mark
-from discreet.model.feature_map import FeatureMap
 from discreet.model.fold_in import Arrays, Clicks, FoldIn, Ridge, Rows
-from discreet.model.recommendations import BY_POPULARITY, NOTHING_LEARNT, SAME_ORDER, Neighbours
+from discreet.model.recommendations import BY_POPULARITY, NOTHING_LEARNT, SAME_ORDER, Mark, Neighbours
 from discreet.model.shapes import check_shapes
 from discreet.types import Bools, Floats, Indices
 
-__all__ = ["ItemSide"]
+__all__ = ["UNKNOWN_FROM", "FeatureMap", "ItemSide"]
 
+UNKNOWN_FROM = 0.9
+"""An item is unknown when this much of the variance is left that it had before anything was learnt."""
 _FEW = 16
 """People whose lists are made from rows laid out beforehand; more are ranked by whatever ranks, a GPU as well."""
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMap:
+    """What is expected of an item from its features alone: a linear map to offset and factors.
+
+    Parameters
+    ----------
+    weights
+        Columns of the catalogue's feature matrix x (1 + rank); the offset comes first.
+    base
+        1 + rank numbers: what an item without any feature gets.
+    noise_ratio
+        Of a guess, as in `ItemSide`.
+
+    Notes
+    -----
+    **Privacy.** Computed from what was released, so applying it to any item costs nothing.
+
+    Examples
+    --------
+    >>> taste = FeatureMap(np.array([[0.5, 1.0]]), np.array([0.1, 0.0]), 0.2)
+    >>> taste.guess(csr_array(np.array([[2.0], [0.0]])))
+    array([[1.1, 2. ],
+           [0.1, 0. ]])
+    """
+
+    weights: Floats
+    base: Floats
+    noise_ratio: float
+
+    def __post_init__(self) -> None:
+        _in_rows(self, "weights", "base")
+
+    def guess(self, features: csr_array) -> Floats:
+        """Items x (1 + rank): offset and factors that rows of features lead one to expect."""
+        guessed: Floats = self.base + features @ self.weights
+        return guessed
+
+    def check(self, rank: int) -> None:
+        """Refuse arrays that do not fit the model, or numbers that are not finite (`ModelInvalid`)."""
+        check_shapes(self, weights=(*self.weights.shape[:1], 1 + rank), base=(1 + rank,))
+        if not 0.0 <= self.noise_ratio <= 1.0:
+            raise ModelInvalid(f"the feature map's noise_ratio is {self.noise_ratio}, not between 0 and 1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +94,11 @@ class ItemSide:
         How a history becomes coefficients: one of :mod:`discreet.model.fold_in`.
     popularity
         Released estimate of how often each item is taken, in any unit, where there is one beside the offsets.
-    doubt
-        How sure the model is of each item, where the method says so.
+    noise_ratio
+        How much of what is said of each item is noise, where the method says so: the share of its variance that is
+        left, from 0 (nothing is noise) to 1 (nothing was learnt). It follows from the noise that was added.
+    guessed
+        Which items were added after training; ``None`` means none of them.
     feature_map
         What it expects of an item from its features alone, where it was trained with features.
 
@@ -67,15 +115,13 @@ class ItemSide:
     factors: Floats
     rule: FoldIn
     popularity: Floats | None = None
-    doubt: Doubt | None = None
+    noise_ratio: Floats | None = None
+    guessed: Bools | None = None
     feature_map: FeatureMap | None = None
     by_popularity: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        """Rows beside each other in memory: arithmetic, and so the last bit, is the same before and after a file."""
-        for name in ("offsets", "factors", "popularity"):
-            if (array := getattr(self, name)) is not None:
-                object.__setattr__(self, name, np.asarray(array, order="C"))
+        _in_rows(self, "offsets", "factors", "popularity", "noise_ratio")
 
     @property
     def n_items(self) -> int:
@@ -112,16 +158,26 @@ class ItemSide:
     def moments(self) -> tuple[Floats, Floats]:
         """``V^T V`` and ``V^T b`` over the items of training: one that was added says nothing by not being taken."""
         factors, offsets = self.factors, self.offsets
-        if self.doubt is not None and self.doubt.guessed is not None:
-            factors, offsets = factors[~self.doubt.guessed], offsets[~self.doubt.guessed]
+        if self.guessed is not None:
+            factors, offsets = factors[~self.guessed], offsets[~self.guessed]
         return factors.T @ factors, factors.T @ offsets
 
     @property
     def known(self) -> Bools:
         """Of which items training learnt something; all of them where the model does not say how sure it is."""
-        if self.doubt is None:
-            return np.ones(self.n_items, np.bool_)
-        return ~(self.doubt.unknown | self.doubt.added)
+        return ~(self.unknown | self.added)
+
+    @property
+    def added(self) -> Bools:
+        """Which items were added after training."""
+        return np.zeros(self.n_items, np.bool_) if self.guessed is None else self.guessed
+
+    @cached_property
+    def unknown(self) -> Bools:
+        """Of which items next to nothing was learnt; a guess is none of them."""
+        if self.noise_ratio is None:
+            return np.zeros(self.n_items, np.bool_)
+        return (self.noise_ratio >= UNKNOWN_FROM) & ~self.added
 
     @property
     def same_for_all(self) -> bool:
@@ -131,15 +187,14 @@ class ItemSide:
     @property
     def best_known(self) -> Indices:
         """Positions of all items, the best known first, as far as the model says; added ones come last."""
-        known = self.offsets if self.doubt is None else -self.doubt.noise_ratio
-        added = np.zeros(self.n_items, np.bool_) if self.doubt is None else self.doubt.added
-        order: Indices = np.lexsort((-(known if self.popularity is None else self.popularity), added))
+        known = self.offsets if self.noise_ratio is None else -self.noise_ratio
+        order: Indices = np.lexsort((-(known if self.popularity is None else self.popularity), self.added))
         return order
 
     @property
     def untrained(self) -> bool:
         """Whether the arrays could be there without any ratings."""
-        extras = (self.popularity, self.doubt, self.feature_map)
+        extras = (self.popularity, self.noise_ratio, self.feature_map)
         return self.rank == 0 and not self.offsets.any() and all(extra is None for extra in extras)
 
     @property
@@ -242,17 +297,19 @@ class ItemSide:
 
     def marks(self, items: Sequence[int] | Indices) -> list[Mark | None]:
         """What to say about each of these items."""
-        return [None] * len(items) if self.doubt is None else self.doubt.marks(np.asarray(items))
+        places = np.asarray(items, dtype=np.int64)
+        both = zip(self.added[places], self.unknown[places], strict=True)
+        return ["guess" if added else "unknown" if unknown else None for added, unknown in both]
 
     def similar(self, item: int, n: int, name: str) -> Neighbours:
         """What is most like an item.
 
-        With doubt it is the correlation, over people, of the two items' scores: people's vectors have unit covariance,
-        so two items have the covariance ``v_i . v_j``, and what an item's score varies by is expected to be
+        With noise ratios it is the correlation, over people, of the two items' scores: people's vectors have unit
+        covariance, so two items have the covariance ``v_i . v_j``, and what an item's score varies by is expected to be
         ``|v_j|^2 + r_j F``, with r_j its noise ratio and F the mean square of true factors. The best of thousands of
         pairs look alike in any
         noise, so each item is held back by how much of it is known: not at all where all is, altogether where a
-        quarter of what its factors could be is still open. Without doubt it is the cosine, made smaller for factors
+        quarter of what its factors could be is still open. Without them it is the cosine, made smaller for factors
         that are shorter than usual (root mean square): the direction of a short vector is mostly noise.
         """
         if self.rank == 0:
@@ -265,12 +322,12 @@ class ItemSide:
         if not others[item]:
             raise HistoryInvalid(f"the model learned no direction for {name}: its factors are zero")
         others[item] = False
-        if self.doubt is None:
+        if self.noise_ratio is None:
             usual = float(np.sqrt(np.square(lengths).mean()))
             wanted, believed = self.factors[[item]] / lengths[item], np.ones(len(lengths))
             directions = self.factors / np.maximum(lengths, usual)[:, np.newaxis]
         else:
-            noise = self.doubt.noise_ratio
+            noise = self.noise_ratio
             # Estimates have the share 1 - r of what the truth varies by.
             true = float(np.square(lengths).sum() / max(float((1.0 - noise).sum()), 1e-9))
             spread = np.sqrt(np.square(lengths) + noise * true)
@@ -289,14 +346,15 @@ class ItemSide:
     def with_items(self, features: csr_array) -> ItemSide:
         """With more items at the end, which are expected to be what their features say; nobody has taken them."""
         assert self.feature_map is not None
-        assert self.doubt is not None
+        assert self.noise_ratio is not None
         guessed, none = self.feature_map.guess(features), np.zeros(features.shape[0])
         return replace(
             self,
             offsets=np.concatenate([self.offsets, guessed[:, 0]]),
             factors=np.concatenate([self.factors, guessed[:, 1:]]),
             popularity=None if self.popularity is None else np.concatenate([self.popularity, none]),
-            doubt=self.doubt.with_guesses(len(none), self.feature_map.noise_ratio),
+            noise_ratio=np.concatenate([self.noise_ratio, none + self.feature_map.noise_ratio]),
+            guessed=np.concatenate([self.added, np.ones(len(none), np.bool_)]),
         )
 
     def check(self) -> None:
@@ -305,17 +363,22 @@ class ItemSide:
             raise ModelInvalid(f"offsets {self.offsets.shape} and factors {self.factors.shape} are no rows")
         m = self.n_items
         check_shapes(self, offsets=(m,), factors=(m, self.rank), popularity=(m,))
+        check_shapes(self, noise_ratio=(m,), guessed=(m,))
         if not math.isfinite(self.centre):
             raise ModelInvalid(f"the centre is {self.centre} and not a finite number")
         wrong = self.rule.wrong(self.n_items, self.rank)
         if wrong is not None:
             raise ModelInvalid(wrong)
-        if self.doubt is not None:
-            self.doubt.check(self.n_items)
+        if self.noise_ratio is None and self.guessed is not None:
+            raise ModelInvalid("guessed items need a noise ratio")
+        if self.noise_ratio is not None and not ((self.noise_ratio >= 0.0) & (self.noise_ratio <= 1.0)).all():
+            raise ModelInvalid("the noise_ratio must lie between 0 and 1")
         if self.feature_map is not None:
             self.feature_map.check(self.rank)
-            if self.doubt is None:
-                raise ModelInvalid("a feature map needs doubt: its guesses would pass for what was learnt")
+            if self.noise_ratio is None:
+                raise ModelInvalid(
+                    "a feature map needs a noise_ratio: its guesses would pass for what was learnt"
+                )
             if self.rule.wrong(self.n_items + 1, self.rank) is not None:
                 raise ModelInvalid(
                     f"a feature map needs a rule that takes new items; {type(self.rule).__name__} has a number of its "
@@ -361,3 +424,10 @@ def _believed(known: Floats) -> Floats:
     ratio = 3.0 * (1.0 - known) / np.maximum(known, np.finfo(np.float64).tiny)
     believed: Floats = np.sqrt(np.maximum(1.0 - np.minimum(ratio, 1.0) ** 2, 0.0))
     return believed
+
+
+def _in_rows(owner: Any, *names: str) -> None:
+    """Rows beside each other in memory: arithmetic, and so the last bit, is the same before and after a file."""
+    for name in names:
+        if (array := getattr(owner, name)) is not None:
+            object.__setattr__(owner, name, np.asarray(array, order="C"))

@@ -22,10 +22,9 @@ from scipy.sparse import csr_array
 from discreet import kernels
 from discreet.catalogue.scale import Goal, RatingScale
 from discreet.errors import ModelInvalid
-from discreet.model.doubt import Mark
 from discreet.model.item_side import ItemSide
 from discreet.model.likeness import Likeness, joined
-from discreet.model.recommendations import FEW_STAND_OUT, NO_TASTE, NOTHING_LEARNT, TRUSTED, Neighbours
+from discreet.model.recommendations import FEW_STAND_OUT, NO_TASTE, NOTHING_LEARNT, TRUSTED, Mark, Neighbours
 from discreet.model.shapes import check_rows, check_shapes
 from discreet.types import Bools, Floats, Indices, Ints, Singles
 

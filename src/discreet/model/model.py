@@ -354,8 +354,7 @@ class Model:
         """Of which of these items training learnt something.
 
         False for items of which next to nothing was learnt, and for items that were added afterwards
-        (:meth:`with_items`). A model that does not say how sure it is (``item_side.doubt`` is ``None``) is taken to
-        know all of its items.
+        (:meth:`with_items`). A model without noise ratios is taken to know all of its items.
         """
         wanted, _ = locate(list(items), self.catalogue, "the list of items", "error", droppable=False)
         return self.item_side.known[wanted]

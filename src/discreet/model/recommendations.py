@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.model.doubt import Mark
 from discreet.types import Floats
 
-__all__ = ["Neighbours", "Recommendation", "Recommendations"]
+__all__ = ["Mark", "Neighbours", "Recommendation", "Recommendations"]
+
+Mark: TypeAlias = Literal["unknown", "guess"]
+"""``"unknown"``: next to nothing was learnt about the item; ``"guess"``: it was added after training."""
 
 # What to know about a list, in whole sentences.
 FEW_STAND_OUT = "no more items stand out of the noise as taken together with it"

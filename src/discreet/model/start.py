@@ -25,7 +25,7 @@ class Start:
     Parameters
     ----------
     side
-        Offsets, factors and popularity are 0 for items that the earlier model does not speak of. Without doubt.
+        Offsets, factors and popularity are 0 for items that the earlier model does not speak of. Without noise ratios.
     known
         Which items it speaks of: those it was trained on, and those that its feature map can guess.
     noise_ratio
@@ -44,22 +44,28 @@ class Start:
     @classmethod
     def of(cls, model: Model, catalogue: Catalogue) -> Start:
         """What ``model`` says about the items of ``catalogue``, matched by id."""
-        side, doubt = model.factors, model.factors.doubt
+        side = model.factors
         places = model.catalogue.index(catalogue.ids)
         known = places >= 0
         rows = np.column_stack([side.offsets, side.factors])[places]
         rows[~known] = 0.0
         popularity = None if side.popularity is None else np.where(known, side.popularity[places], 0.0)
         ratio = None
-        if doubt is not None:
-            ratio = np.where(known, doubt.noise_ratio[places], 1.0)
+        if side.noise_ratio is not None:
+            ratio = np.where(known, side.noise_ratio[places], 1.0)
             guess, features = side.feature_map, _same_features(model.catalogue, catalogue)
             if guess is not None and features is not None:
                 rows = np.where(known[:, None], rows, guess.guess(features.matrix))
                 ratio = np.where(known, ratio, guess.noise_ratio)
                 known = np.ones_like(known)
         aligned = replace(
-            side, offsets=rows[:, 0], factors=rows[:, 1:], popularity=popularity, doubt=None, feature_map=None
+            side,
+            offsets=rows[:, 0],
+            factors=rows[:, 1:],
+            popularity=popularity,
+            noise_ratio=None,
+            guessed=None,
+            feature_map=None,
         )
         return cls(aligned, known, ratio)
 

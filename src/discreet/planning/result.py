@@ -51,23 +51,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Plan:
-    """Expected quality against epsilon.
-
-    Parameters
-    ----------
-    sizes, delta
-        What was asked.
-    simulated_users
-        In each made-up market.
-    markets
-        What they are called.
-    baselines
-        Without a model: user mean and global mean, or popularity.
-    not_private, private
-        Models, the private ones by rising epsilon.
-    seconds
-        That it took.
-    """
+    """Expected quality against epsilon: baselines without a model, and models, the private ones by rising epsilon."""
 
     sizes: Sizes
     delta: float

@@ -54,23 +54,8 @@ def plan(
 ) -> Plan:
     """Expected quality against epsilon, from made-up markets of these sizes; no rating is read, nothing is spent.
 
-    Parameters
-    ----------
-    users, items, ratings_per_user, goal, rating_range, head_share, spread
-        See :class:`discreet.planning.sizes.Sizes`.
-    epsilons, delta
-        Budgets to compare.
-    quick
-        Smaller markets: some seconds, and less sharp.
-    rng
-        Seed of the markets.
-    progress
-        Called with (stage, done, total).
-
-    Returns
-    -------
-    Plan
-        Mean and range over three markets that differ in how much taste there is.
+    A plan has mean and range over three markets that differ in how much taste there is; for the numbers to give see
+    :class:`discreet.planning.worlds.Sizes`. ``quick`` makes smaller markets: some seconds, and less sharp.
     """
     started = time.perf_counter()
     sizes = Sizes(users, items, ratings_per_user, rating_range, goal, head_share, spread)

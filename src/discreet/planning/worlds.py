@@ -41,12 +41,8 @@ class Sizes:
 
     Parameters
     ----------
-    users, items, ratings_per_user
-        How many people, items, and ratings (or clicks) a person on average.
-    rating_range
-        Lowest and highest rating; ``None`` for clicks.
-    goal
-        To rank items, or to predict ratings.
+    ratings_per_user
+        Ratings (or clicks) a person, on average.
     head_share
         Which share of all ratings the most popular fifth of the items has: 0.2 where all items are as popular.
     spread

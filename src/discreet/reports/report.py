@@ -137,10 +137,10 @@ def table_facts(model: Model) -> TableFacts | None:
 def knowledge_of(model: Model) -> Knowledge | None:
     """``None`` for a model that does not say how sure it is."""
     side = model.item_side
-    if isinstance(side, ItemWeights) or (doubt := side.doubt) is None:
+    if isinstance(side, ItemWeights) or side.noise_ratio is None:
         return None
-    learnt = (1.0 - doubt.noise_ratio)[side.best_known]
-    count, unknown, added = len(learnt), int(doubt.unknown.sum()), int(doubt.added.sum())
+    learnt = (1.0 - side.noise_ratio)[side.best_known]
+    count, unknown, added = len(learnt), int(side.unknown.sum()), int(side.added.sum())
     parts = [(name, learnt[round(start * count) : round(end * count)]) for name, start, end in _GROUPS]
     groups = tuple((name, len(part), float(part.mean())) for name, part in parts if len(part))
     return Knowledge(learnt, count - unknown - added, unknown, added, groups)

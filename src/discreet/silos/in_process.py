@@ -55,7 +55,6 @@ def fit(
     honest: int | None = None,
     noise: Literal["shares", "server"] = "shares",
     rng: int | None = None,
-    start: Model | None = None,
 ) -> TrainedInSilos:
     """Train one model on several organisations' ratings without pooling them, all in this process.
 
@@ -77,8 +76,6 @@ def fit(
         and adds the noise.
     rng
         Seed of the ordinary randomness (the start of the factors). Never of the privacy noise.
-    start
-        Leave it out: silos do not start from an earlier model, as no agreement names one.
 
     Notes
     -----
@@ -98,11 +95,6 @@ def fit(
     parts = _named(silos)
     if not isinstance(budget, Budget):
         raise BudgetInvalid("training in silos needs budget=discreet.Budget(epsilon=..., delta=...)")
-    if start is not None:
-        raise SettingsInvalid(
-            "silos do not start from an earlier model: no agreement names one; leave start out. One silo can start "
-            "from what all of them released, with a budget of its own (fit(..., start=model))"
-        )
     chosen = EASE() if method is None else method
     if not isinstance(chosen, PrivateMethod):
         raise SettingsInvalid(f"silos run private methods, such as discreet.EASE(), not {chosen!r}")

@@ -19,7 +19,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from discreet.catalogue import Goal
-from discreet.data.ratings import Ratings
 from discreet.data.splits import held_out_users
 from discreet.data.synthetic import market
 from discreet.errors import BudgetInvalid, SettingsInvalid
@@ -47,19 +46,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Federation:
-    """Who would train together, and on what.
-
-    Parameters
-    ----------
-    sizes
-        Users of each silo.
-    items, ratings_per_user
-        Of the market.
-    goal
-        To rank items, or to predict ratings.
-    honest
-        How many silos at least add their noise as agreed; more than half if left out.
-    """
+    """Who would train together, and on what: users of each silo, and how many of them are honest at least."""
 
     sizes: tuple[int, ...]
     items: int = 2_000
@@ -122,28 +109,16 @@ def plan(
     rng: int | None = None,
     progress: Progress | None = None,
 ) -> list[Row]:
-    """Rehearse every way to train on a synthetic market.
-
-    Parameters
-    ----------
-    federation
-        Who would train together.
-    budget
-        What each silo's users would spend.
-    draws
-        Over which private training is averaged, each with fresh noise.
-    rng
-        Seed of the market.
-    progress
-        Called with (stage, done, total).
-    """
-    rehearsal = _Rehearsal(federation, budget, draws, rng)
-    sizes = sorted(set(federation.sizes))
-    tasks: list[tuple[str, Callable[[], Row]]] = [
-        *(("alone, not private", partial(rehearsal.plain, size)) for size in sizes),
-        *(("alone, private", partial(rehearsal.private_alone, size)) for size in sizes),
-        *(("together", partial(rehearsal.together, *way)) for way in federation.ways()),
-    ]
+    """Rehearse every way to train on a synthetic market, each private one so many times with fresh noise."""
+    sizes, rehearsal = federation.sizes, _Rehearsal(federation, budget, draws, rng)
+    tasks: list[tuple[str, Callable[[], Row]]] = []
+    for size in sorted(set(sizes)):
+        tasks.append(("alone, not private", partial(rehearsal.plain, size)))
+        tasks.append(("alone, private", partial(rehearsal.private, "alone", 1, size, None)))
+    tasks.sort(key=lambda task: task[0])
+    for silos, honest in federation.ways():
+        together = partial(rehearsal.private, "together", silos, sum(sizes[:silos]), honest)
+        tasks.append(("together", together))
     rows = [rehearsal.baseline()]
     for done, (stage, train) in enumerate(tasks):
         if progress is not None:
@@ -176,20 +151,15 @@ class _Rehearsal:
 
     def __init__(self, federation: Federation, budget: Budget, draws: int, rng: int | None) -> None:
         self._federation, self._budget, self._draws = federation, budget, draws
+        self._rates = federation.goal == "rate"
         users = sum(federation.sizes) + NEWCOMERS
-        ratings = market(
-            users,
-            federation.items,
-            users * federation.ratings_per_user,
-            rng=rng,
-            lift=_LIFT[federation.goal],
-        )
-        share = NEWCOMERS / users
-        self._silos, self._shown, self._hidden = held_out_users(ratings, share, rng=rng)
+        rows, lift = users * federation.ratings_per_user, _LIFT[federation.goal]
+        ratings = market(users, federation.items, rows, rng=rng, lift=lift)
+        self._silos, self._shown, self._hidden = held_out_users(ratings, NEWCOMERS / users, rng=rng)
 
     def baseline(self) -> Row:
         shown, hidden = self._shown, self._hidden
-        if self._federation.goal == "rate":
+        if self._rates:
             means = baselines.user_means(shown, baselines.global_mean(shown))
             error = metrics.rmse(np.repeat(means, np.diff(hidden.indptr)), hidden.values)
             return Row("free", True, 0, 0, None, error)
@@ -198,35 +168,22 @@ class _Rehearsal:
         return Row("popularity", False, len(self._federation.sizes), self._silos.n_users, None, recall)
 
     def plain(self, size: int) -> Row:
-        return Row("alone", False, 1, size, None, self._score(self._fit_plain(self._users(size))))
-
-    def private_alone(self, size: int) -> Row:
-        return Row("alone", True, 1, size, None, self._private(self._users(size), 1, 1))
-
-    def together(self, silos: int, honest: int) -> Row:
-        users = sum(self._federation.sizes[:silos])
-        return Row("together", True, silos, users, honest, self._private(self._users(users), silos, honest))
-
-    def _users(self, count: int) -> Ratings:
-        return self._silos.take_users(slice(0, count))
-
-    def _fit_plain(self, ratings: Ratings) -> Model:
         """The same without noise; for predicted ratings plain ALS."""
-        method = ALS() if self._federation.goal == "rate" else EASE()
-        return method.fit(ratings, rng=0).model_
+        fitted = (ALS() if self._rates else EASE()).fit(self._silos.take_users(slice(0, size)), rng=0)
+        return Row("alone", False, 1, size, None, self._score(fitted.model_))
 
-    def _private(self, ratings: Ratings, silos: int, honest: int) -> float | None:
-        scores = []
+    def private(self, way: Literal["alone", "together"], silos: int, users: int, honest: int | None) -> Row:
+        ratings, scores = self._silos.take_users(slice(0, users)), []
         for draw in range(self._draws):
-            method = default_method(self._federation.goal)()
+            method, noise = default_method(self._federation.goal)(), RehearsalNoise(silos, honest or 1)
             try:
-                fitted = method.fit(ratings, self._budget, rng=draw, noise=RehearsalNoise(silos, honest))
+                fitted = method.fit(ratings, self._budget, rng=draw, noise=noise)
             except BudgetInvalid:
-                return None
+                return Row(way, True, silos, users, honest, None)
             scores.append(self._score(fitted.model_))
-        return float(np.mean(scores))
+        return Row(way, True, silos, users, honest, float(np.mean(scores)))
 
     def _score(self, model: Model) -> float:
-        if self._federation.goal == "rate":
+        if self._rates:
             return evaluate_ratings(model, self._shown, self._hidden).rmse
         return evaluate_ranking(model, self._shown, self._hidden, AT).recall

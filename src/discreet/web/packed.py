@@ -98,8 +98,8 @@ def _opinions(scale: RatingScale) -> list[float]:
 def _of_factors(side: ItemSide, precision: Precision) -> tuple[dict[str, Any], Arrays]:
     rule, arrays = _rule(side)
     arrays |= _factors(side.factors, precision)
-    if side.doubt is not None:
-        marks = side.doubt.marks(np.arange(side.n_items))
+    if side.noise_ratio is not None:
+        marks = side.marks(np.arange(side.n_items))
         arrays["marks"] = np.array([_MARKS[mark] for mark in marks], dtype=np.uint8)
     return {"centre": side.centre, "rule": rule}, arrays
 

@@ -52,13 +52,6 @@ def test_every_round_lowers_the_objective(market: Ratings) -> None:
     assert values[-1] < 0.98 * values[0]
 
 
-def test_it_says_that_it_is_not_private(market: Ratings) -> None:
-    statement = ALS(rank=2, rounds=1).fit(market, rng=0).statement_
-    assert not statement.private
-    assert statement.epsilon is None
-    assert "ALS" in (statement.reason or "")
-
-
 def test_the_seed_decides_and_progress_is_told(market: Ratings) -> None:
     told: list[tuple[str, int, int]] = []
     first = ALS(rank=3, rounds=2).fit(market, rng=5, progress=lambda *step: told.append(step))
@@ -71,11 +64,6 @@ def test_the_seed_decides_and_progress_is_told(market: Ratings) -> None:
     ]
     assert told[0] == ("choosing penalties", 0, 2)
     assert ("choosing penalties", 2, 2) in told
-
-
-@pytest.mark.parametrize("rank", [0, 1])
-def test_tiny_ranks_work(market: Ratings, rank: int) -> None:
-    assert ALS(rank=rank, rounds=1).fit(market, rng=0).model_.item_side.rank == rank
 
 
 @pytest.mark.parametrize("kind", ["explicit", "implicit"])

@@ -9,7 +9,7 @@ import pytest
 from discreet import ALS, Ratings
 from discreet.data import splits, synthetic
 from discreet.evaluation import evaluate_ratings
-from discreet.methods.als.ratings import choose, descent
+from discreet.methods.als.ratings import choose
 from discreet.methods.als.settings import ALSSettings
 from discreet.model.fold_in import Ridge
 from tests.conformance.cases import town
@@ -92,17 +92,3 @@ def test_what_is_given_is_kept(market: Ratings) -> None:
     assert _choose(market, penalty=0.9).penalty == 0.9
     assert _choose(market, offset_penalty=0.3).offset_penalty == 0.3
     assert ALS(penalty=1.0).fit(town("explicit"), rng=0).rounds_ == 15
-
-
-def test_a_handful_of_ratings_is_not_judged_by_a_tenth_of_it() -> None:
-    choice = _choose(town("explicit").keep(np.arange(town("explicit").n_ratings) < 20))
-    assert choice.rank == 8
-    assert 0.0 < choice.penalty < 10.0
-
-
-def test_the_descent_starts_weak_then_goes_from_strong_down_to_the_lowest() -> None:
-    penalties = list(descent(2.0, 1.5))
-    assert penalties[:2] == [2.0, 2.0]
-    assert penalties[2] == pytest.approx(5.6)
-    assert penalties[2:] == sorted(penalties[2:], reverse=True)
-    assert min(penalties[2:]) > 1.5 > 0.5 * min(penalties[2:])

@@ -37,17 +37,6 @@ def test_gravity_grows_with_the_share_of_the_items_in_use_that_a_user_takes(clic
     assert rule.gravity == 0.3
 
 
-@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0])
-def test_the_penalty_of_a_mean_user_is_a_step_of_the_ladder(clicks: Ratings, exponent: float) -> None:
-    """A twentieth of their clicks, or up to sixteen times that, each step the root of two."""
-    rule = ALS(rank=2, rounds=1, count_exponent=exponent).fit(clicks, rng=0).model_.item_side.rule
-    assert isinstance(rule, Clicks)
-    mean = clicks.n_ratings / clicks.n_users
-    step = 2.0 * np.log2(rule.factor_penalty * mean**exponent / (0.05 * mean))
-    assert step == pytest.approx(round(step), abs=1e-9)
-    assert -0.1 < step < 8.1
-
-
 def test_a_given_rank_and_penalty_are_kept(clicks: Ratings) -> None:
     fitted = ALS(rank=3, penalty=0.7).fit(clicks, rng=0)
     rule = fitted.model_.item_side.rule
@@ -71,14 +60,6 @@ def test_where_taste_is_weak_lists_are_no_worse_than_popularity() -> None:
     assert fitted.rank_ == 8
     weak = ALS(rank=128, penalty=0.05 * (train.n_ratings / train.n_users) ** 0.5).fit(train, rng=0)
     assert evaluate_ranking(weak.model_, query, target).recall < scores.popularity_recall
-
-
-def test_offsets_alone_rank_by_popularity(clicks: Ratings) -> None:
-    fitted = ALS(rank=0, rounds=1).fit(clicks, rng=0)
-    counts = np.bincount(clicks.items, minlength=clicks.n_items)
-    offsets = fitted.model_.item_side.offsets
-    assert (np.diff(offsets[np.argsort(counts, kind="stable")]) >= -1e-6).all()
-    assert not offsets[counts == 0].any()
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0])

@@ -20,7 +20,6 @@ from discreet.errors import (
 from discreet.evaluation import evaluate_ratings
 from discreet.methods.budgeted.public import train
 from discreet.methods.budgeted.public.step import State, refine
-from discreet.privacy import Noise
 
 BUDGET = Budget(2.0, 1e-6)
 
@@ -52,13 +51,6 @@ def test_one_round_more_than_planned_is_refused(market: Ratings, monkeypatch: py
     monkeypatch.setattr(train, "round_shares", one_more)
     with pytest.raises(BudgetExceeded):
         BudgetedALS(rank=2, rounds=2).fit(market, BUDGET, rng=0)
-
-
-def test_fixed_noise_is_never_called_private(market: Ratings) -> None:
-    fitted = BudgetedALS(rank=0).fit(market, BUDGET, noise=Noise.fixed_key_not_private("k"))
-    assert not fitted.statement_.private
-    assert fitted.statement_.fixed_noise_key
-    assert "NOT" in str(fitted.statement_).upper()
 
 
 def test_private_model_is_close_to_the_open_one_and_far_from_the_baselines(market: Ratings) -> None:
@@ -171,11 +163,6 @@ def test_one_item_is_too_few(fit: Callable[[Ratings], object]) -> None:
 def test_settings_are_checked_by_name(settings: dict[str, object], message: str) -> None:
     with pytest.raises(SettingsInvalid, match=message):
         BudgetedALS(**settings)
-
-
-def test_a_budget_is_not_optional(market: Ratings) -> None:
-    with pytest.raises(BudgetInvalid, match="Budget"):
-        BudgetedALS().fit(market, 1.0)  # type: ignore[arg-type]
 
 
 def without_catalogue(ratings: Ratings) -> Ratings:

@@ -50,11 +50,6 @@ def fitted(request: pytest.FixtureRequest, split: Split) -> tuple[dict[str, obje
     return request.param, fit(split.train, **request.param)
 
 
-def test_the_market_has_something_to_learn(split: Split, fitted: tuple[dict[str, object], Model]) -> None:
-    """Or else nothing below would say anything."""
-    assert split.rmse(fitted[1]) < 0.97 * split.rmse(fit(split.train, rank=0))
-
-
 def test_unused_items_in_the_catalogue_do_not_matter(
     split: Split, fitted: tuple[dict[str, object], Model]
 ) -> None:
@@ -87,22 +82,6 @@ def test_less_data_teach_less_and_never_less_than_offsets_alone(split: Split, pa
         less = whole.keep(np.random.default_rng(7).random(whole.n_ratings) < 0.5)
     offsets = split.rmse(fit(less, rank=0))
     assert 0.99 * split.rmse(fit(whole)) < split.rmse(fit(less)) < 1.01 * offsets
-
-
-def test_other_names_are_the_same_model(split: Split) -> None:
-    """Same places, other names: the same numbers to the last bit."""
-    catalogue = Catalogue([f"thing {number}" for number in range(len(split.ids))])
-    renamed = Ratings.from_arrays(
-        split.train.indptr,
-        split.train.items,
-        split.train.values,
-        catalogue=catalogue,
-        rating_range=split.train.rating_range,
-        user_ids=split.train.user_ids,
-    )
-    one, two = (fit(part, rank=8, rounds=6).item_side for part in (split.train, renamed))
-    assert np.array_equal(one.factors, two.factors)
-    assert np.array_equal(one.offsets, two.offsets)
 
 
 def test_the_order_of_items_hardly_matters(split: Split, fitted: tuple[dict[str, object], Model]) -> None:
@@ -159,13 +138,3 @@ def test_more_budget_does_not_hurt_people_who_rate_little_and_high(generous: Spl
     assert all(after < 1.01 * before for before, after in pairwise(errors))
     # Few ratings say little about a person: where people are says more, and their own mean alone is no match.
     assert errors[-1] < 0.94 * scores[-1].user_mean_rmse
-
-
-def test_unused_items_do_not_change_the_planned_rank(split: Split) -> None:
-    """At a budget at which the rank is neither nothing nor all that is allowed."""
-    longer = split.with_catalogue(Catalogue([*split.ids, *(f"unused-{k}" for k in range(3_000))]))
-    plain, other = (
-        fit(part, Budget(2.0, 1e-6), rounds=1).item_side.rank for part in (split.train, longer.train)
-    )
-    assert 2 < plain < 16
-    assert other == pytest.approx(plain, abs=1)

@@ -15,7 +15,6 @@ from discreet.methods.budgeted.public import start as starts
 from discreet.methods.budgeted.public import train
 from discreet.methods.budgeted.public.earlier import best_drift, prior_offsets, prior_popularity
 from discreet.methods.shared.public.item_weights import ItemWeights
-from discreet.model.doubt import Doubt
 from discreet.model.start import Start
 from discreet.privacy import Noise
 from discreet.privacy.accounting import compose, epsilon_from
@@ -82,9 +81,9 @@ def test_a_start_that_holds_needs_few_rounds_and_a_useless_one_is_left(
     assert asked == ["trial of the earlier model", "round 1", "round 2"]
     assert warm.rank_ == first.item_side.rank
     side = first.item_side
-    assert side.doubt is not None
+    assert side.noise_ratio is not None
     turn = np.random.default_rng(0).permutation(side.n_items)
-    mixed = replace(side, factors=side.factors[turn], doubt=Doubt(side.doubt.noise_ratio[turn]))
+    mixed = replace(side, factors=side.factors[turn], noise_ratio=side.noise_ratio[turn])
     cold = BudgetedALS().fit(months[1], BUDGET, rng=0)
     after = BudgetedALS().fit(months[1], BUDGET, rng=0, start=replace(first, item_side=mixed))
     assert "trial of the earlier model" in names(after.model_)
@@ -183,7 +182,7 @@ def start(first: Model) -> Start:
         offsets=rng.standard_normal(count),
         factors=np.zeros((count, 0)),
         popularity=rng.lognormal(0.0, 1.0, count),
-        doubt=None,
+        noise_ratio=None,
     )
     return Start(side, np.ones(count, dtype=np.bool_), np.full(count, 0.01))
 

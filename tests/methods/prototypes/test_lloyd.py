@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from discreet import kernels
+from discreet.kernels import distances as kernels
 from discreet.methods.prototypes.private import silo as silo_module
 from discreet.methods.prototypes.private.lloyd import Plan, lloyd_prototypes
 from discreet.methods.prototypes.private.rows import TooFewUsers

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet import kernels
 from discreet.errors import DiscreetError
+from discreet.kernels import distances as kernels
 from discreet.methods.prototypes.private import silo as silo_module
 from discreet.methods.prototypes.private.rows import TooFewUsers
 from discreet.methods.prototypes.private.silo import PrivatePrototypes

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet import kernels
+from discreet.kernels import distances as kernels
 from discreet.methods.prototypes.private.rows import project, rows_of, settle_bounds
 from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.privacy.bounded_rows import GRID, HALF_SIDE

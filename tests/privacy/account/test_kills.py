@@ -116,7 +116,7 @@ def test_eight_writers_killed_again_and_again(zygote: Zygote, tmp_path: Path) ->
             start(number)
             # There is always room for some and not for all.
             account = ledger.account()
-            ledger.set_cap(Budget(account.epsilon(1e-4) + draw.choice([0.0, 2.0, 8.0]), 1e-4))
+            ledger.set_cap(Budget(max(account.epsilon(1e-4), 1.0) + draw.choice([0.0, 2.0, 8.0]), 1e-4))
     ledger.set_cap(Budget(1_000.0, 1e-4))
     (tmp_path / "stop").touch()
     for number in list(zygote.pids):

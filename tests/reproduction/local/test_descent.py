@@ -21,9 +21,12 @@ def ratings() -> Ratings:
     rng = np.random.default_rng(0)
     values = rng.integers(1, 6, (600, 12)) * (rng.random((600, 12)) < 0.25)
     values[:, -1] = 0
-    return Ratings.from_sparse(
-        sparse.csr_array(values.astype(float)), catalogue=range(12), rating_range=(1, 5)
-    )
+    return of_matrix(sparse.csr_array(values.astype(float)))
+
+
+def of_matrix(matrix: sparse.csr_array) -> Ratings:
+    arrays = (matrix.indptr, matrix.indices, matrix.data)
+    return Ratings.from_arrays(*arrays, catalogue=range(12), rating_range=(1, 5))
 
 
 class Watched:
@@ -111,7 +114,7 @@ def test_noise_of_the_naive_scheme_counts_false_yes_answers() -> None:
     """On items that nobody rated: y* is 1 with probability p/2, and each answer brings its own Laplace noise."""
     epsilon = 48.0
     first = sparse.csr_array(np.eye(1, 12).repeat(600, axis=0))
-    ratings = Ratings.from_sparse(first, catalogue=range(12), rating_range=(1, 5))
+    ratings = of_matrix(first)
     one = asked(ratings, epsilon)
     runs = np.stack([Naive().gradient(one)[1:] for _ in range(1_500)])
     p = 2.0 / (1.0 + np.exp(epsilon / 2 / 12))

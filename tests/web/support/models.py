@@ -6,7 +6,6 @@ import numpy as np
 
 from discreet.catalogue import Catalogue, RatingScale
 from discreet.model import Model
-from discreet.model.doubt import Doubt
 from discreet.model.fold_in import Clicks, FoldIn, FrankWolfeReplay, NonNegative, OwnMean, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import AnySide, ItemWeights
@@ -22,7 +21,6 @@ def make_model(
     n_items: int = 300,
     rank: int = 8,
     seed: int = 0,
-    doubt: bool = True,
     head: int | None = None,
     kept: int = 20,
 ) -> Model:
@@ -46,7 +44,8 @@ def make_model(
         factors=factors,
         rule=_rule(kind, n_items, rank, rng),
         popularity=rng.random(n_items),
-        doubt=_doubt(n_items, rng) if doubt else None,
+        noise_ratio=np.where(rng.random(n_items) < 0.1, 0.99, 0.6 * rng.random(n_items)),
+        guessed=rng.random(n_items) < 0.05,
     )
     return _named(side)
 
@@ -99,8 +98,3 @@ def _rule(kind: str, n_items: int, rank: int, rng: np.random.Generator) -> FoldI
     if kind == "NonNegative":
         return NonNegative(1.5, 0.1)
     return FrankWolfeReplay(10.0 + 90.0 * rng.random(rank), 400.0, 6.0)
-
-
-def _doubt(n_items: int, rng: np.random.Generator) -> Doubt:
-    ratio = np.where(rng.random(n_items) < 0.1, 0.99, 0.6 * rng.random(n_items))
-    return Doubt(ratio, rng.random(n_items) < 0.05)

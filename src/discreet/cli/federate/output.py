@@ -35,9 +35,13 @@ class Teller:
     def __init__(self, agreement: AnyAgreement, store: str, *, as_json: bool = False) -> None:
         self._head = {"digest": agreement.digest, "name": agreement.name}
         self._path, self._as_json, self._last = _beside(Path(store)), as_json, ""
+        self._noted: dict[str, Any] | None = None
 
     def note(self, status: dict[str, Any]) -> None:
-        """Replace what was said before in the file."""
+        """Replace what was said before in the file, if anything has changed."""
+        if status == self._noted:
+            return
+        self._noted = dict(status)
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         kind = {"kind": "silo" if "silo" in status else "server"}
         content = json.dumps(kind | self._head | {"as_of": now} | status).encode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,15 +157,13 @@ def silo_command(request: _TakePart) -> None:
                 teller.say(f"{reason}; trying again")
 
         over = silo.finished and (out is None or out.is_dir())
-        if not over:
-            client = Client(request.server, key, context, patience=request.patience, on_trouble=trouble)
-            participate(
-                silo,
-                key,
-                client,
-                lambda message: silo.finish(message, catalogue, out, force=request.force),
-                report,
-            )
+        client = Client(request.server, key, context, patience=request.patience, on_trouble=trouble)
+        if over:
+            client.take_leave()
+        else:
+            finish = partial(silo.finish, catalogue=catalogue, out=out, force=request.force)
+            participate(silo, key, client, finish, report)
+        client.close()
         status, statement = silo.status(), silo.paid()
     teller.note(status)
     if journal is not None:

@@ -10,10 +10,9 @@ from discreet.cli.request import option
 from discreet.cli.rows import Features, read_features
 from discreet.cli.settings import Chosen, method_for, read_goal, read_settings
 from discreet.errors import SettingsInvalid
-from discreet.methods.lookup import allow
+from discreet.methods.lookup import PUBLIC_HALVES, allow, find_public_half
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.methods.public_half import check_features
-from discreet.methods.public_halves import PUBLIC_HALVES, find_public_half
 from discreet.privacy.budget import Budget
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.agreements import AnyAgreement

@@ -1,4 +1,4 @@
-"""Plain ALS on clicks, or on ratings to rank by: rank and penalty are judged on a held-out tenth (decision 88).
+"""Plain ALS on clicks, or on ratings to rank by: rank and penalty are judged on a held-out tenth (docs/lab/als.md).
 
 This looks at the clicks as it likes: nothing here is private.
 """

@@ -1,4 +1,4 @@
-"""Plain ALS on ratings: rank and penalties are judged on a tenth of them that is held out (decision 42).
+"""Plain ALS on ratings: rank and penalties are judged on a tenth of them that is held out (docs/lab/als.md).
 
 This looks at the ratings as it likes: nothing here is private.
 """

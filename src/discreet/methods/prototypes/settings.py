@@ -187,7 +187,7 @@ class PrototypeSettings(Settings):
         return _PROTOTYPES if self.prototypes == "auto" else self.prototypes
 
     def n_groups(self, explicit: bool) -> int:
-        """Prototypes of Lloyd's steps; of clicks one, which is how often each item is taken (decision 85)."""
+        """Prototypes of Lloyd's steps; of clicks one, which is how often each item is taken."""
         return 1 if self.prototypes == "auto" and not explicit else self.most_prototypes
 
     @property

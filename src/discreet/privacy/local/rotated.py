@@ -17,7 +17,7 @@ from discreet.devices.device.answer import flip_threshold
 from discreet.devices.device.item_side import DeviceItemSide
 from discreet.devices.device.question import DEVICE_ID_BYTES, KINDS, Question
 from discreet.errors import SettingsInvalid
-from discreet.kernels import device_coordinates
+from discreet.kernels.devices import device_coordinates
 from discreet.privacy.local.coin import Coin
 from discreet.types import Floats
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet import kernels
+from discreet.kernels import distances as kernels
 from discreet.privacy.bounded_rows import GRID, HALF_SIDE, BoundedRows, Clusters
 from discreet.privacy.pure.gate import Contributions, PureGate
 from discreet.types import Floats, Ints, Shorts

@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 from randomgen import AESCounter
 
-from discreet import kernels
 from discreet.errors import BudgetInvalid
+from discreet.kernels.geometric import fill_geometric
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.own_noise import own_noise
 from discreet.types import Ints, Words
@@ -70,7 +70,7 @@ class PureNoise(Noise):
         # other words instead, numbers that take many would come too rarely.
         words = self.words(_WORDS + _WORDS_EACH * size)
         while True:
-            done, used = kernels.fill_geometric(words, out, done, rate.numerator, rate.denominator, two_sided)
+            done, used = fill_geometric(words, out, done, rate.numerator, rate.denominator, two_sided)
             if done == size:
                 return out
             words = np.concatenate([words[used:], self.words(_WORDS + _WORDS_EACH * (size - done))])

@@ -178,8 +178,10 @@ class Server:
         if int(declared) <= most:
             async for piece in request.stream():
                 body += piece
+                if len(body) > most:
+                    break
         if int(declared) > most or len(body) > most:
-            raise HTTPException(413, f"{declared} bytes are more than any message of this run has")
+            raise HTTPException(413, f"more than {most} bytes: no message of this run has so many")
         outcome = await run_in_threadpool(self._receive, silo, bytes(body))
         self._woken.set()
         return JSONResponse(outcome, headers=PRIVATE)

@@ -31,10 +31,9 @@ from discreet.catalogue import Catalogue, ItemFeatures, RatingScale
 from discreet.catalogue.feature_columns import Kind
 from discreet.catalogue.scale import why_no_range
 from discreet.errors import Refused, SettingsInvalid
-from discreet.methods.lookup import check_allowed
+from discreet.methods.lookup import check_allowed, find_public_half
 from discreet.methods.protocol import ProtocolRun
 from discreet.methods.public_half import Facts, PublicHalf
-from discreet.methods.public_halves import find_public_half
 from discreet.methods.settings import PrivateSettings
 from discreet.privacy.budget import Budget
 from discreet.privacy.ledger import Ledger
@@ -58,24 +57,10 @@ _Hex32 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 class BaseAgreement(BaseModel):
     """What both ways to train together are agreed on.
 
-    Attributes
-    ----------
-    name
-        Of the run, for people.
-    nonce
-        Random, so that no two runs are taken for each other.
-    epsilon
-        What each silo's users may spend in the run.
-    catalogue, n_items, rating_range
-        Digest and number of the public items, and the scale; no range means clicks.
-    seed
-        Of the random start of the factors.
-    signing_keys, server_key
-        Ed25519 public keys (hex) of the silos by name, and of the server: who has sent what, whatever carried it. Both
-        or neither; absent where all parties are one process.
-    features, features_digest
-        Columns of the catalogue that are features of the items, with their kinds, and the digest of the matrix that
-        they make (:attr:`discreet.catalogue.ItemFeatures.digest`); both or neither.
+    ``epsilon`` is what each silo's users may spend. ``catalogue`` is the digest of the public items; no rating range
+    means clicks; the seed is that of the random start of the factors. Signing keys (Ed25519, hex) say who has sent
+    what, whatever carried it; they are absent where all parties are one process. ``features`` are columns of the
+    catalogue with their kinds, and come with the digest of the matrix that they make.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
@@ -229,22 +214,10 @@ class BaseAgreement(BaseModel):
 class Agreement(BaseAgreement):
     """To sum contributions round by round: everything that a silo holds the server to.
 
-    Attributes
-    ----------
-    silos
-        X25519 public key (hex) of each organisation, by name.
-    epsilon, delta
-        What each silo's users may spend in the run.
-    method, settings
-        Any private method whose answers are Gaussian sums, by its name, and its settings.
-    honest
-        How many silos at least add their noise and keep their keys to themselves.
-    noise
-        ``"shares"``: each silo adds its part, the server is not trusted. ``"server"``: the server sees exact totals and
-        adds the noise.
-    spare
-        Share of the budget that is held back and pays for repeats. Without it a method that spends all in its last
-        question, as lists do, cannot repeat that one: a silo lost there makes the run void.
+    ``silos`` has the X25519 key of each, in hex. At least ``honest`` of them add their noise and keep their keys to
+    themselves. With noise in ``"shares"`` each silo adds its part and the server is not trusted; a ``"server"`` sees
+    exact totals and adds the noise. ``spare`` is the share of the budget that pays for repeats: without it a method
+    that spends all in its last question, as lists do, cannot repeat that one, and a silo lost there makes the run void.
     """
 
     method: Annotated[str, Field(min_length=1, max_length=200)] = "budgeted"

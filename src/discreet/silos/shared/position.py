@@ -28,15 +28,7 @@ class RunVoid(Refused):
 
 
 class Position:
-    """A position in a run. A step that raises leaves it undefined: step on a :meth:`copy`.
-
-    Attributes
-    ----------
-    round, attempt
-        The question to answer now, and how often it was given up before.
-    roster
-        Silos that take part in it.
-    """
+    """A position in a run. A step that raises leaves it undefined: step on a :meth:`copy`."""
 
     def __init__(self, agreement: Agreement, features: ItemFeatures | None = None) -> None:
         agreement.check_features(features)

@@ -36,15 +36,7 @@ class _Header(Header):
 
 
 class PrototypeAgreement(BaseAgreement):
-    """To send one message of prototypes each: all there is to know but the ratings, as no question is asked.
-
-    Attributes
-    ----------
-    silos
-        Names of the organisations, sorted.
-    settings, factors
-        Of what each silo does, and of what the server makes of it.
-    """
+    """To send one message of prototypes each: all there is to know but the ratings, as no question is asked."""
 
     method: Literal["prototypes"] = "prototypes"
     silos: Annotated[tuple[Name, ...], Field(min_length=1, max_length=1000)]

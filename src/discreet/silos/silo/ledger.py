@@ -23,8 +23,8 @@ def begin_run(
 
     Notes
     -----
-    **Privacy.** The whole agreed budget is reserved, and counts once anything was charged: a round may be repeated,
-    and what it costs then follows from who stayed away.
+    **Privacy.** The whole agreed budget counts once anything was charged: a round may be repeated, and what it
+    costs then follows from who stayed away.
     """
     budget: Budget | float = agreement.epsilon
     if isinstance(agreement, PrototypeAgreement):

@@ -14,9 +14,7 @@ from discreet.methods.budgeted.public import constants as fitted
 from discreet.methods.budgeted.public.step import State
 from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.methods.shared.public.shrinkage import popularity_line
-from discreet.model.doubt import Doubt
-from discreet.model.feature_map import FeatureMap
-from discreet.model.item_side import ItemSide
+from discreet.model.item_side import FeatureMap, ItemSide
 from discreet.model.start import Start
 from discreet.types import Floats
 
@@ -38,7 +36,7 @@ def finished(side: ItemSide, state: State, prior: FeaturePrior | None, start: St
         ratio = 1.0 / (1.0 / ratio + 1.0 / start.after_drift(state.drift) - 1.0)
     if prior is not None:
         side = replace(side, feature_map=_feature_map(rows, ratio, state, prior))
-    return replace(side, doubt=Doubt(ratio))
+    return replace(side, noise_ratio=ratio)
 
 
 def _noise_ratio(above: Floats, state: State, share: Floats) -> Floats:

@@ -149,9 +149,15 @@ def _root(covariance: Floats) -> Floats:
 
 
 def _principal(square_factors: Floats, root: Floats) -> tuple[Floats, Floats]:
-    """``root``, turned so that factors are uncorrelated over what people take; and their mean squares."""
+    """``root``, turned so that factors are uncorrelated over what people take; and their mean squares.
+
+    The largest entry of each direction is positive: which sign an eigenvector has depends on the last bits, and
+    another sign meets other noise.
+    """
     power, turn = np.linalg.eigh(root.T @ square_factors @ root)
-    return root @ turn, power
+    change = root @ turn
+    largest = np.abs(change).argmax(axis=0)
+    return change * np.where(change[largest, np.arange(len(largest))] < 0.0, -1.0, 1.0), power
 
 
 def _inverse_root(moment: Floats) -> Floats:

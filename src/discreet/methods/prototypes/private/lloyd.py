@@ -1,7 +1,7 @@
 """Ours behind the same message: noisy Lloyd steps and Gaussian sums, of ratings or of deviations from own levels.
 
 Everything that is released goes through the gate, and what is asked next follows from settings and from what was
-released before. Proof note: ``proofs/prototypes.md``, last two sections (decisions 74 and 85).
+released before. Proof note: ``proofs/prototypes.md``, last two sections; docs/lab/prototypes.md.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet import kernels
 from discreet.data.ratings import Ratings
+from discreet.kernels import distances as kernels
 from discreet.methods.prototypes.private.rows import (
     Prototypes,
     check_users,

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet import kernels
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueMissing, RatingsInvalid
+from discreet.kernels import distances as kernels
 from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.methods.shared.private.sampling import sample_uniform
 from discreet.privacy.bounded_rows import GRID, HALF_SIDE, BoundedRows, RowBounds, bounded_points
@@ -136,7 +136,7 @@ def from_sums(
 
 
 def shrunken_means(sums: Floats, counts: Floats, variance: float) -> Floats:
-    """Means of a table of prototypes x items, each drawn to its row's mean and that to the mean of all (decision 35).
+    """Means of a table of prototypes x items, each drawn to its row's mean and that to the mean of all.
 
     At least one stands behind each of the noisy sums, and `variance` is that of their noise.
     """

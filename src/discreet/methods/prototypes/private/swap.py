@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from discreet import kernels
 from discreet.data.ratings import Ratings
+from discreet.kernels import distances as kernels
 from discreet.methods.prototypes.private.rows import (
     Prototypes,
     check_users,

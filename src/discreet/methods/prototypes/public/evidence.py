@@ -1,6 +1,6 @@
 """What a silo has released about its users' deviations from their own level, and offsets and factors from it. Public.
 
-Ours, not the paper's (decision 74). The model: a weighted sum of an item's deviations is its weight times the item's
+Ours, not the paper's. The model: a weighted sum of an item's deviations is its weight times the item's
 offset, plus noise of known scale; that of a group of users is the group's share of the weight times offset and
 difference. Offsets are drawn to what items as popular have, differences to nothing, each as far as noise explains them.
 With noise alone both vanish, and what is left predicts each user's own mean.

@@ -1,7 +1,7 @@
 """Trivial baselines: what users contribute, and the classes that people fit.
 
 They are served by the same `Model`, so they are compared under the same budget, with the same histories and by the
-same metrics as anything that claims to be better (decision 26).
+same metrics as anything that claims to be better.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ Chien, Jain, Krichene, Rendle, Song, Thakurta, Zhang: "Private Alternating Least
         v_j = (PSD(G_j + lambda_0 K) + lambda_j I)^-1 g_j,   K = sum_i u_i u_i' + noise    lines 10 and 11, section 5.2
 
 ``sampling="weights"`` takes all ratings with item weights, after Krichene et al.: "Multi-Task Differential Privacy
-Under Distribution Skew" (ICML 2023). Corrected here (decisions 24 and 43): clip takes min and not max; both Gaussians,
+Under Distribution Skew" (ICML 2023). Corrected here (docs/lab): clip takes min and not max; both Gaussians,
 K and the mean's true sensitivity are charged; ratings are clipped after centring; the normaliser Z of users' weights is
 a public constant; the ridge is added after the projection on the cone; a symmetric matrix has symmetrised noise.
 """
@@ -297,7 +297,7 @@ def item_ridge(settings: DPALSSettings, counts: Floats) -> Floats:
     """lambda c_j^mu / Z' of (24), from released counts.
 
     The paper does not say what Z' is. In the authors' code it is the mean of c^mu over ratings: an item counts as often
-    as it is rated (decision 43).
+    as it is rated.
     """
     powers = counts**settings.item_exponent
     return np.asarray(settings.penalty * powers / np.average(powers, weights=counts))

@@ -131,7 +131,7 @@ def find_preset(name: str) -> Preset:
         raise SettingsInvalid(f"there is no preset {name!r}; known are {', '.join(PRESETS)}") from None
 
 
-# Task, delta (table 2; 1 / n for clicks), and a public constant in the place of Z (decision 43): the mean over users
+# Task, delta (table 2; 1 / n for clicks), and a public constant in the place of Z: the mean over users
 # that table 2 and the split imply, times what the mean over ratings is larger by on MovieLens 1M. Clicks read none.
 _TASKS = (
     ("ml-10m-top400", 1e-5, 63.0 * 1.82),

@@ -8,7 +8,7 @@ the details out. With L the bound on a row, k (here c) the one on the nuclear no
     Y_i <- (1 - 1/T) Y_i - (c / T) (A_i . v / lambda) v, then |P_Omega(Y_i)| <= L      "local update rule", private
 
 or, by private Oja, Gamma noisy products of sum_i A_i' A_i with a direction: v <- unit(v + eta unit(product + noise)).
-Corrected or ours (decision 27): lambda is the released one, never a norm of private rows; Y is kept as weights on the
+Corrected or ours (docs/lab): lambda is the released one, never a norm of private rows; Y is kept as weights on the
 directions; a step whose eigenvalue does not stand out of its noise is passed over (``skip_noise``); c and L follow from
 public numbers. A user's row and what is done with a direction are in `discreet.model.fold_in`.
 """

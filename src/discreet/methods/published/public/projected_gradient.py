@@ -7,7 +7,7 @@ eta the step size, one round is
     W_i = Y_i - eta P_Omega(Y_i - X_i)      release sum_i W_i^T W_i      Y_i <- W_i V f V^T,   f = 1 - tau / s
 
 where V and s are the released matrix's first eigenvectors and the roots of their eigenvalues; its diagonal, which holds
-the scatter of single ratings, is left out. Y is kept as each user's weights on V. Ours (decision 28): for fixed V and
+the scatter of single ratings, is left out. Y is kept as each user's weights on V. Ours (docs/lab): for fixed V and
 f the rows come to rest at a ridge solution with penalty (1 / f - 1) / eta on each direction. That serves people.
 """
 

@@ -8,7 +8,7 @@ here a user takes part with k ratings and a row of bounded norm, so the bounds h
     y_ij = x_ij - m - b_j, less the user's own (stabilised) mean, clipped to +-B, the row to L         private
     C = sum_i y_i y_i' + symmetric noise of scale L^2 / mu            V = first eigenvectors of C
 
-Ours (decision 28): directions that do not stand out of the noise are dropped, the others scaled by their signal, so
+Ours (docs/lab): directions that do not stand out of the noise are dropped, the others scaled by their signal, so
 that people are served by a ridge of 1. ``denoise=False`` takes the eigenvectors as they are.
 """
 

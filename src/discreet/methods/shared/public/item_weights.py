@@ -23,8 +23,6 @@ _LEAST = 0.002
 _LEAST_LIKELY = 1e-300
 # A power of two changes no digit, and keeps products of small numbers off those that take processors long.
 _RAISED = 2.0**900
-# Where a slope is read off, in standard deviations of the noise.
-_ASIDE = 0.1
 
 
 @dataclass(frozen=True)
@@ -53,17 +51,13 @@ class ItemWeights:
     @cached_property
     def _expected(self) -> Floats:
         """Expected weight of each item, given what was released and how such weights are distributed."""
-        return self._given(self.estimate)
-
-    def _given(self, estimate: Floats) -> Floats:
-        """Expected weight of each item, had this been released of it."""
         sizes, width, shares = self._sizes
-        joint = _likelihoods(estimate, self.variance, sizes, width) * shares
-        means = sizes + width / (self.variance[:, None] + width) * (estimate[:, None] - sizes)
+        joint = _likelihoods(self.estimate, self.variance, sizes, width) * shares
+        means = sizes + width / (self.variance[:, None] + width) * (self.estimate[:, None] - sizes)
         expected: Floats = (joint * np.maximum(means, 0.0)).sum(axis=1) / joint.sum(axis=1)
         return expected
 
-    @cached_property
+    @property
     def _sizes(self) -> tuple[Floats, Floats, Floats]:
         """Sizes that weights have, how far they scatter around each, and how many there are of each.
 
@@ -87,17 +81,6 @@ class ItemWeights:
     def positive(self) -> Floats:
         """The expected weight, a little above nothing where the noise has drowned it."""
         return np.maximum(self._expected, _LEAST * self.total / len(self.estimate))
-
-    def left(self) -> Floats:
-        """Variance of each item's weight around the expected one, given what was released.
-
-        For normal noise that is the noise's variance times the slope of the expected weight in the released one
-        (Tweedie's formula).
-        """
-        aside = np.maximum(_ASIDE * np.sqrt(self.variance), np.finfo(np.float64).tiny)
-        slope = (self._given(self.estimate + aside) - self._given(self.estimate - aside)) / (2.0 * aside)
-        left: Floats = self.variance * np.maximum(slope, 0.0)
-        return left
 
     def scaled(self, weight: Floats) -> tuple[float, Floats]:
         """This round's weights predicted from all rounds: the ratio to the first release, and the weights."""

@@ -11,7 +11,6 @@ import pytest
 from discreet.catalogue import Catalogue, RatingScale
 from discreet.errors import HistoryInvalid, ModelInvalid
 from discreet.model import Model
-from discreet.model.doubt import Doubt
 from discreet.model.fold_in import OwnMean, Ridge
 from discreet.model.item_side import ItemSide
 from discreet.model.recommendations import SAME_ORDER
@@ -30,11 +29,6 @@ def history_of(model: Model) -> Any:
     return HISTORIES["explicit" if model.item_side.scale.explicit else "implicit"]
 
 
-def doubt_of(model: Model) -> Doubt:
-    assert model.item_side.doubt is not None
-    return model.item_side.doubt
-
-
 def test_a_model_without_doubt_marks_nothing(explicit: Model) -> None:
     assert explicit.known(["item-0", "item-5"]).all()
     assert {entry.mark for entry in explicit.recommend({}, 12)} == {None}
@@ -45,7 +39,7 @@ def test_an_item_is_unknown_when_nine_tenths_of_its_variance_are_left() -> None:
     shares = np.linspace(0.0, 1.1, 12)
     shares[8:10] = 0.899, 0.901
     shares[10:] = 0.95, 0.999
-    model = replace(model, item_side=replace(model.item_side, doubt=Doubt(shares)))
+    model = replace(model, item_side=replace(model.item_side, noise_ratio=shares))
     assert model.known([f"item-{j}" for j in range(12)]).tolist() == [True] * 9 + [False] * 3
     marks = {entry.item: entry.mark for entry in model.recommend({}, 12)}
     assert [marks[f"item-{j}"] for j in range(8, 12)] == [None, "unknown", "unknown", "unknown"]
@@ -55,7 +49,8 @@ def test_an_item_is_unknown_when_nine_tenths_of_its_variance_are_left() -> None:
 
 def test_similarity_is_the_correlation_of_scores_over_people_and_over_what_is_not_known() -> None:
     model = make_doubtful("explicit")
-    ratio, factors = doubt_of(model).noise_ratio, model.item_side.factors
+    ratio, factors = model.factors.noise_ratio, model.factors.factors
+    assert ratio is not None
     true = np.square(factors).sum() / (1.0 - ratio).sum()
     found = {entry.item: entry.score for entry in model.similar("item-4", 11)}
     held_back = np.sqrt(np.maximum(1.0 - (3.0 * ratio / (1.0 - ratio)) ** 2, 0.0))
@@ -76,27 +71,12 @@ def test_an_item_of_which_a_quarter_is_not_known_is_like_nothing_and_it_says_so(
     side = replace(model.item_side, factors=100.0 * model.item_side.factors)
     ratio = np.full(12, 1e-9)
     ratio[4] = left
-    doubt = Doubt(ratio)
-    found = replace(model, item_side=replace(side, doubt=doubt)).similar("item-4", 11)
+    found = replace(model, item_side=replace(side, noise_ratio=ratio)).similar("item-4", 11)
     assert any("which items are like it" in note for note in found.notes) is silent
     assert any(entry.score != 0.0 for entry in found) is not silent
-    other = replace(model, item_side=replace(side, doubt=doubt)).similar("item-5", 11)
+    other = replace(model, item_side=replace(side, noise_ratio=ratio)).similar("item-5", 11)
     assert not any("like it" in note for note in other.notes)
     assert ({entry.item: entry.score for entry in other}["item-4"] == 0.0) is silent
-
-
-def test_similarity_without_any_doubt_left_is_the_cosine_and_shrinks_with_doubt() -> None:
-    model = make_doubtful("implicit")
-    side = model.item_side
-    lengths = np.linalg.norm(side.factors, axis=1)
-    cosines = side.factors @ side.factors[4] / lengths / lengths[4]
-    sure = Doubt(np.zeros(12))
-    certain = replace(model, item_side=replace(side, doubt=sure, feature_map=None)).similar(40, 11)
-    order = [j for j in np.argsort(-cosines) if j != 4]
-    assert certain.items == [10 * j for j in order]
-    np.testing.assert_allclose([entry.score for entry in certain], cosines[order])
-    unsure = {entry.item: entry.score for entry in model.similar(40, 11)}
-    assert all(abs(unsure[entry.item]) < abs(entry.score) for entry in certain)
 
 
 def test_a_query_of_which_nothing_is_known_is_answered_and_said_to_be() -> None:
@@ -126,9 +106,10 @@ def test_without_factors_everybody_gets_the_same_order_and_is_told() -> None:
 
 
 def test_a_guess_is_no_unknown_item_however_uncertain_it_is() -> None:
-    doubt = Doubt(np.array([0.1, 0.95])).with_guesses(1, 0.99)
-    assert doubt.unknown.tolist() == [False, True, False]
-    assert doubt.marks(np.array([2, 1, 0])) == ["guess", "unknown", None]
+    made = make_model("explicit").factors
+    side = replace(made, noise_ratio=np.linspace(0.0, 1.0, 12), guessed=np.arange(12) == 11)
+    assert side.unknown.tolist() == [False] * 10 + [True, False]
+    assert side.marks([11, 10, 0]) == ["guess", "unknown", None]
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -145,14 +126,14 @@ def test_doubt_that_is_none_of_this_model_is_refused(name: str) -> None:
     model = make_doubtful("explicit")
     change, said = WRONG[name]
     with pytest.raises(ModelInvalid, match=said):
-        replace(model, item_side=replace(model.item_side, doubt=replace(doubt_of(model), **change)))
+        replace(model, item_side=replace(model.item_side, **change))
 
 
 def test_a_model_that_says_nothing_has_no_doubt_either() -> None:
     side = ItemSide(RatingScale((1.0, 5.0)), 3.0, np.zeros(2), np.zeros((2, 0)), Ridge())
     catalogue, nothing = Catalogue(["a", "b"]), Statement.nothing_released()
     assert Model(side, catalogue, nothing, "by hand").item_side.same_for_all
-    learnt = replace(side, doubt=Doubt(np.full(2, 0.95)))
+    learnt = replace(side, noise_ratio=np.full(2, 0.95))
     assert Model(learnt, catalogue, STATEMENT, "by hand").known(["a"]).tolist() == [False]
     with pytest.raises(ModelInvalid, match="has learnt something"):
         Model(learnt, catalogue, nothing, "by hand")

@@ -17,21 +17,29 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from discreet.data.stored import StoredRatings
+from discreet.engines.choice import AnyRatings
 from discreet.errors import SettingsInvalid
+from discreet.model import Model
 from discreet.model.directory import remove_partial, replace_file
+from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.kept_gate import Intent, Terms
 from discreet.privacy.gaussian.noise import SECRET_BYTES
 from discreet.private_files import open_private, private_folder, try_lock
 from discreet.types import Floats
+from discreet.version import __version__
 
-__all__ = ["Checkpoint"]
+if TYPE_CHECKING:
+    from discreet.methods.method import PrivateMethod
+
+__all__ = ["Checkpoint", "run_terms"]
 
 _RUN, _ID, _LOCK = "run.json", "id.json", "lock"
 _Hex = Annotated[str, Field(pattern=rf"^[0-9a-f]{{{2 * SECRET_BYTES}}}$")]
@@ -228,3 +236,37 @@ class Checkpoint:
 
 def _terms(record: _Record) -> Terms:
     return Terms(record.name, record.mu, record.delta)
+
+
+def run_terms(
+    method: PrivateMethod, ratings: AnyRatings, budget: Budget, start: Model | None, *, ledger: bool
+) -> dict[str, str]:
+    """One entry for each thing a person could have changed meanwhile.
+
+    Notes
+    -----
+    **Privacy.** The digest of the ratings is private, as the folder it is kept in.
+    """
+    features = None if ratings.catalogue is None else ratings.catalogue.features
+    return {
+        "version of discreet": __version__,
+        "method": method.method_name(),
+        "settings": method.settings.model_dump_json(),
+        "budget": f"epsilon {budget.epsilon!r}, delta {budget.delta!r}",
+        "catalogue": "found" if ratings.catalogue is None else ratings.catalogue.digest,
+        "features": "none" if features is None else ", ".join(features.names),
+        "rating range": repr(ratings.rating_range),
+        "row rules": repr(ratings.rules),
+        "model to start from": "none" if start is None else start.digest,
+        "ledger": "kept" if ledger else "none",
+        "ratings": _digest(ratings),
+    }
+
+
+def _digest(ratings: AnyRatings) -> str:
+    if isinstance(ratings, StoredRatings):
+        return ratings.digest
+    digest = hashlib.sha256()
+    for array in (ratings.indptr, ratings.items, ratings.values):
+        digest.update(array.tobytes())
+    return digest.hexdigest()
