@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from discreet.cli.interrupts import check_interrupt
-from discreet.cli.request import Request, option
+from discreet.cli.request import Request, adds, option
 from discreet.errors import SettingsInvalid
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ __all__ = [
     "check_file",
     "check_folder",
     "counts",
+    "json_option",
     "peak_rss_mb",
     "print_json",
     "printer",
@@ -52,6 +53,9 @@ class Output(Request):
     """How a command answers."""
 
     as_json: bool = option("Print one JSON object on stdout, nothing else.", name="--json")
+
+
+json_option = adds(Output)
 
 
 def print_json(content: Mapping[str, Any]) -> None:
