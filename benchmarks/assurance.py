@@ -17,7 +17,7 @@ can refute one, and the closer it comes to the claim without passing it, the les
 REPLAY = """
 ## Replay: no release moves by more than its bound
 
-One run is written down; its questions are asked again with one synthetic user more or less. Exact integers, no
+One run is written down; its queries are made again with one synthetic user more or less. Exact integers, no
 chance: the largest change of any release, in units of the bound it was charged for. At epsilon 4, 1,000 users, 60
 items.
 
