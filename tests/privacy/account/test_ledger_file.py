@@ -354,6 +354,17 @@ def test_a_search_is_one_charge_and_nothing_tells_how_many_trials_there_were(
     assert 8.0 < ledger.account().epsilon(1e-5) < 16.0
 
 
+def test_a_search_that_the_cap_has_no_room_for_tries_nothing(
+    ledger: LedgerFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.set_cap(Budget(7.0, 1e-5))
+    monkeypatch.setattr(tuning._Trial, "run", lambda self, drawn: pytest.fail("a trial was run"))
+    ratings = market(600, 30, 5_000, rng=0)
+    with pytest.raises(BudgetExceeded):
+        tune(discreet.PrivateSVD, {"rank": [1, 2]}, ratings, Budget(8.0, 1e-5), ledger=ledger)
+    assert next(iter(ledger.account().runs.values())).state == "refused"
+
+
 def test_noise_of_ones_own_is_refused_under_a_ledger(ledger: LedgerFile) -> None:
     noise = Noise.fixed_key_not_private(b"1")
     with pytest.raises(SettingsInvalid, match="own noise"):

@@ -60,6 +60,12 @@ def test_noise_is_whole_numbers() -> None:
     check_noise_is_whole()
 
 
+def test_scale_of_each_entry_is_its_own() -> None:
+    sigma = np.repeat([2e3, 3e4, 5e6], 200_000).reshape(3, -1)
+    for row, wanted in zip(Noise().integers(sigma), sigma[:, 0], strict=True):
+        check_variance(row, wanted)
+
+
 def test_source_is_cryptographic_and_keyed_by_the_system() -> None:
     check_source_is_cryptographic()
 
