@@ -1,4 +1,4 @@
-"""Every fitted constant of budgeted ALS: what it is, and what `make ablate` finds it to be worth.
+"""Every fitted constant of budgeted ALS, and what it is. What each is worth: `make ablate`.
 
 They are read where they are used (``fitted.GROWTH``), so that an ablation can put a trivial value in their place.
 """
@@ -28,6 +28,7 @@ USUAL_BETWEEN = 0.2  # variance of users' means over that of their ratings
 
 # The rule for the rank.
 CARRIED = 1.35  # rank times the root of the noise ratio of an average item
+TOLD = 0.8  # rank over the root of the ratings of an average item: what they tell, without any noise
 TOO_NOISY = 0.09  # noise ratio above which there are no factors at all
 HOPELESS = (
     10.0  # noise ratio above which there is no model: an item's offset would be ten times a rating's scatter
@@ -38,7 +39,7 @@ ROUNDS = 12  # where there are factors
 # How a step is taken.
 LEAST_FREE = 0.2  # share of a user's ratings, at least, that their own numbers have not used up
 INITIAL_RIDGES = (20.0, 8.0, 4.0)  # the users' ridge round by round, in units of the squared residual
-LAST_RIDGE = 2.3  # the same after the last round
+LAST_RIDGE = 2.0  # the same after the last round
 LEAST_SIGNAL = 0.1  # share of the mean signal that every direction has at least, so that none dies unseen
 LEAST_TASTE = 0.8  # share of a direction's spread that is taken for taste, at least, while it is being found
 LEAST_LAST_TASTE = 0.1  # the same at the end
