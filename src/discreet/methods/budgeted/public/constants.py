@@ -30,7 +30,6 @@ USUAL_BETWEEN = 0.2  # variance of users' means over that of their ratings
 CARRIED = 1.35  # rank times the root of the noise ratio of an average item
 TOLD = 0.8  # rank over the root of the ratings of an average item: what they tell, without any noise
 TOO_NOISY = 0.09  # noise ratio above which there are no factors at all
-HOPELESS = (
     10.0  # noise ratio above which there is no model: an item's offset would be ten times a rating's scatter
 )
 READABLE = 0.008  # directions per user and mu that stand out of the noise of the users' moment
