@@ -17,9 +17,7 @@ WEIGHT_SHARE = 0.02  # for item weights in a round
 MOMENT_SHARE = 0.02  # for the users' second moment in a round, at least
 MOMENT_NOISE = 0.07  # relative noise to aim at in that moment, whatever that takes
 MOST_MOMENT_SHARE = 0.5  # but no more than this
-LEAST_ENERGY = (
-    0.5  # users with less energy, as a share of a typical user's, get no more weight; without noise
-)
+LEAST_ENERGY = 0.5  # share of a typical user's below which nobody gets more weight, where there is no noise
 CLEAR = 0.02  # noise ratio above which everybody has the same weight
 ITEM_EXPONENT = 0.25  # an item's share of the budget falls with popularity to this power
 
@@ -30,9 +28,6 @@ USUAL_BETWEEN = 0.2  # variance of users' means over that of their ratings
 CARRIED = 1.35  # rank times the root of the noise ratio of an average item
 TOLD = 0.8  # rank over the root of the ratings of an average item: what they tell, without any noise
 TOO_NOISY = 0.09  # noise ratio above which there are no factors at all
-HOPELESS = (
-    10.0  # noise ratio above which there is no model: an item's offset would be ten times a rating's scatter
-)
 READABLE = 0.008  # directions per user and mu that stand out of the noise of the users' moment
 ROUNDS = 12  # where there are factors
 
