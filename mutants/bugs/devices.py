@@ -14,7 +14,7 @@ MUTANTS = (
         "a pseudonym that can be worked out",
         _STORE,
         "secrets.token_bytes(DEVICE_ID_BYTES)",
-        'hashlib.sha256(f"{terms.task}{self.path}".encode()).digest()[:DEVICE_ID_BYTES]',
+        'f"{terms.task}{self.path}".encode()[-DEVICE_ID_BYTES:]',
         "a pseudonym is random",
         _T_STORE,
     ),
@@ -46,7 +46,7 @@ MUTANTS = (
     Mutant(
         "another question for the same round",
         _STORE,
-        "                if row[0] != mark:\n",
+        "                if row[0] != asked:\n",
         "                if False:\n",
         "a round has one question",
         _T_STORE,
@@ -65,7 +65,7 @@ MUTANTS = (
         "cap, spent = self.cap(), self.spent_in_all()",
         "cap, spent = self.cap(), self.spent(question.task)",
         "answers to all tasks together cost what the cap allows",
-        ("devices/device/test_cap.py",),
+        _T_STORE,
     ),
     Mutant(
         "a task left that is answered",
@@ -73,7 +73,7 @@ MUTANTS = (
         "                if self.has_left(question.task):\n",
         "                if False:\n",
         "a device that has left a task answers it no more",
-        ("devices/device/test_cap.py",),
+        _T_STORE,
     ),
     Mutant(
         "costs added as floats",
@@ -146,7 +146,7 @@ MUTANTS = (
         _CLIENT,
         "    given = store.answer(question, lambda: answer(",
         "    early = answer(question, store.ratings(), device, side)\n"
-        '    _send(connection, {"task": task, "round": question.round, "device": device.hex(), "bit": early})\n'
+        "    _send(connection, task, question.round, device, early)\n"
         "    given = store.answer(question, lambda: answer(",
         "an answer is drawn, charged and on the disk before it is sent",
         ("devices/device/test_client.py",),
@@ -179,11 +179,11 @@ MUTANTS = (
     ),
     Mutant(
         "an open round is not stated",
-        "devices/statement.py",
+        "devices/outcome.py",
         "    begun = schedule.passes_begun(asked)\n",
         "    begun = schedule.passes_begun(max(asked - 1, 1))\n",
         "devices may have answered an open round",
-        ("devices/test_statement.py",),
+        ("devices/test_learner.py",),
     ),
     Mutant(
         "reports with the time they came",

@@ -18,9 +18,9 @@ from click.testing import CliRunner, Result
 from discreet.catalogue import Catalogue
 from discreet.cli import main
 from discreet.cli.collect import command
+from discreet.devices.device.item_side import DeviceItemSide
 from discreet.errors import DiscreetError
 from discreet.model import Model
-from discreet.model.wire import item_side_from_bytes
 from tests.devices.support.running import DIGEST, IDS, Running, all_like, asked_devices
 
 
@@ -240,7 +240,7 @@ def test_a_task_ends_in_a_model_that_every_command_reads(tmp_path: Path) -> None
     assert loaded.catalogue.ids.tolist() == IDS
     assert loaded.catalogue.digest == DIGEST
     side = loaded.weights
-    np.testing.assert_array_equal(side.counts, item_side_from_bytes(released).popularity)
+    np.testing.assert_array_equal(side.counts, DeviceItemSide.from_bytes(released).popularity)
     assert side.sums is not None
     assert (side.sums.users, side.standing_out) == (240.0, 1)
     best = _everyday("recommend", model, "--history", str(history), "--user", "1", "-n", "3")

@@ -1,20 +1,24 @@
-"""The course of a task: budget, questions, and what is learnt."""
+"""The course of a task: budget, questions, estimates, what is learnt, and what it is said to have cost."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from fractions import Fraction
 from functools import reduce
 
 import numpy as np
 import pytest
 
-from discreet.devices.device.question import QuestionInvalid
+from discreet.devices.device.question import Question, QuestionInvalid
 from discreet.devices.empirical_bayes import posterior_means
-from discreet.devices.learner import Estimate, Learner, converse
+from discreet.devices.estimator import Estimator
+from discreet.devices.learner import Estimate, Learner
+from discreet.devices.outcome import state_task
 from discreet.devices.schedule import DeviceSettings, Schedule, rotations_for
 from discreet.errors import BudgetInvalid, SettingsInvalid
-from tests.devices.support.questions import SEED
+from discreet.privacy.local.rotated import packed_signs
+from tests.devices.support.questions import SEED, pseudonyms, question
 
 RATE = DeviceSettings(goal="rate")
 
@@ -51,7 +55,6 @@ def test_the_last_rounds_ask_for_factors() -> None:
         lambda: Schedule(DeviceSettings(factor_rounds=1), 1.0),
         lambda: Schedule(DeviceSettings(passes=1), 21.0),
         lambda: Schedule(DeviceSettings(goal="rate", groups=1), 1.0),
-        lambda: rotations_for(8, DeviceSettings(rotations=3)),
         lambda: DeviceSettings.checked(unknown=1),
     ],
 )
@@ -67,61 +70,34 @@ def test_impossible_budgets_are_refused(epsilon: float) -> None:
 
 
 def test_large_vectors_get_fewer_rotations() -> None:
-    assert rotations_for(1 << 15, DeviceSettings()) == 16
-    assert rotations_for(1 << 22, DeviceSettings()) == 4
-    assert rotations_for(1 << 26, DeviceSettings()) == 1
+    assert rotations_for(1 << 15) == 16
+    assert rotations_for(1 << 22) == 4
+    assert rotations_for(1 << 26) == 1
 
 
-def test_a_learner_told_the_same_releases_the_same() -> None:
-    def run() -> list[bytes]:
-        learner = Learner("films", 30, (1.0, 5.0), 8.0, SEED, DeviceSettings(goal="rate", factor_rounds=6))
-        rng, seen = np.random.default_rng(1), []
-        while (asked := learner.question()) is not None:
-            assert asked.round == learner.round + 1
-            learner = learner.after(Estimate(0.2 * rng.standard_normal(asked.coordinates), 1000))
-            seen.append(learner.released())
-        return seen
-
-    assert run() == run()
-
-
-def test_a_conversation_that_is_replayed_goes_on_with_the_same_questions() -> None:
-    """A collector stores estimates and nothing else; the generator and its moments ask the same to the last bit."""
+def test_a_task_that_is_replayed_goes_on_with_the_same_questions_and_releases() -> None:
+    """A collector stores estimates and nothing else; what follows from them is the same to the last bit."""
     settings = DeviceSettings(goal="rate", factor_rounds=6)
     start = Learner("films", 30, (1.0, 5.0), 8.0, SEED, settings)
-    rng, told, asked = np.random.default_rng(1), [], []
-    conversation = converse(start)
-    turn = next(conversation)
-    while True:
-        asked.append((turn.question.to_json(), turn.released()))
-        told.append(Estimate(0.2 * rng.standard_normal(turn.question.coordinates), 1000))
-        try:
-            turn = conversation.send(told[-1])
-        except StopIteration as end:
-            side = end.value
-            break
-    for stopped in range(len(told) + 1):
+    rng, told, seen, learner = np.random.default_rng(1), [], [], start
+    while (asked := learner.question()) is not None:
+        assert asked.round == learner.round + 1
+        seen.append((asked.to_json(), learner.released()))
+        told.append(Estimate(0.2 * rng.standard_normal(asked.coordinates), 1000))
+        learner = learner.after(told[-1])
+    assert len(told) == 16
+    for stopped in range(len(told)):
         again = reduce(Learner.after, told[:stopped], start)
-        question = again.question()
-        if question is None:
-            np.testing.assert_array_equal(again.item_side().factors, side.factors)
-        else:
-            assert (question.to_json(), again.released()) == asked[stopped]
-    assert stopped == len(asked) == 16
+        next_one = again.question()
+        assert next_one is not None
+        assert (next_one.to_json(), again.released()) == seen[stopped]
+    assert reduce(Learner.after, told, start).released() == learner.released()
 
 
-@pytest.mark.parametrize(
-    ("items", "settings"),
-    [
-        (1 << 22, DeviceSettings(goal="rate", groups=4, passes=1, rank=64, factor_rounds=1)),
-        (1 << 22, DeviceSettings(groups=2, passes=1, rotations=256)),
-    ],
-)
-def test_a_task_with_a_question_too_large_to_ask_is_refused_at_once(
-    items: int, settings: DeviceSettings
-) -> None:
+def test_a_task_with_a_question_too_large_to_ask_is_refused_at_once() -> None:
+    settings = DeviceSettings(goal="rate", groups=4, passes=1, rank=64, factor_rounds=1)
     with pytest.raises((SettingsInvalid, QuestionInvalid)):
-        Learner("films", items, (1.0, 5.0), 1.0, SEED, settings)
+        Learner("films", 1 << 22, (1.0, 5.0), 1.0, SEED, settings)
 
 
 def test_popularity_is_released_as_soon_as_it_is_known() -> None:
@@ -159,3 +135,77 @@ def test_posterior_means_go_to_nothing_as_noise_grows_and_to_the_truth_as_it_goe
     assert errors[0] < 1e-2 * plain
     assert errors[0] < errors[1] < 0.8 * plain
     assert errors[2] < 1.05 * plain
+
+
+def brute_force(asked, ids, bits):  # type: ignore[no-untyped-def]
+    """The estimate by its definition, device by device."""
+    total = np.zeros(asked.coordinates)
+    signs = np.unpackbits(packed_signs(asked), axis=1)
+    for one, bit in zip(ids, bits, strict=True):
+        rotation, coordinate = asked.place(one.tobytes())
+        for j in range(asked.coordinates):
+            minus = int(signs[rotation, j]) ^ (j & coordinate).bit_count() & 1
+            total[j] += (2 * int(bit) - 1) * (-1) ** minus
+    return total * math.sqrt(math.pi / 2) * (math.e + 1) / (math.e - 1) / len(bits)
+
+
+@pytest.mark.parametrize("kind", ["popularity", "factors"])
+def test_the_estimate_is_its_definition_in_any_order(kind: str) -> None:
+    rng = np.random.default_rng(2)
+    asked = question(kind, items=20, rotations=4)  # type: ignore[arg-type]
+    ids = pseudonyms(60, rng)
+    bits = rng.integers(0, 2, 60)
+    whole = Estimator(asked)
+    whole.add(ids, bits)
+    np.testing.assert_allclose(whole.estimate(), brute_force(asked, ids, bits), atol=1e-12)
+    order = rng.permutation(60)
+    parts = Estimator(asked)
+    parts.add([one.tobytes() for one in ids[order[:25]]], bits[order[:25]])
+    parts.add(ids[order[25:]], bits[order[25:]])
+    assert (parts.estimate() == whole.estimate()).all()
+    assert parts.answers == 60
+
+
+def test_wrong_bits_and_pseudonyms_are_refused() -> None:
+    estimator = Estimator(question("popularity"))
+    ids = pseudonyms(2, np.random.default_rng(0))
+    for bits in ([1], [0, 2], [0.5, 1]):
+        with pytest.raises(SettingsInvalid):
+            estimator.add(ids, bits)
+    with pytest.raises(SettingsInvalid):
+        estimator.add([b"short"], [1])
+
+
+@pytest.mark.parametrize(("groups", "passes", "epsilon"), [(2, 1, 0.5), (4, 3, 4.0), (3, 5, 7.3)])
+def test_at_any_time_the_statement_covers_what_one_device_has_answered(
+    groups: int, passes: int, epsilon: float
+) -> None:
+    """A question that is open may have been answered: it counts, whether or not it is in the model."""
+    schedule = Schedule(DeviceSettings(goal="rate", groups=groups, passes=passes), epsilon)
+    answered: Counter[int] = Counter()
+    for asked, step in enumerate(schedule.steps, 1):
+        answered[step.group] += 1
+        statement = state_task(schedule, asked)
+        most = max(answered.values())
+        assert statement.private
+        assert statement.epsilon is not None
+        assert Fraction(statement.epsilon) >= most * Fraction(schedule.cost)
+        assert len(statement.releases) == most
+        assert statement.relation == "replace all of one user's ratings"
+        assert any("still to come" in entry for entry in statement.not_protected) == (
+            most < passes and asked < len(schedule.steps)
+        )
+    assert state_task(schedule, len(schedule.steps)).epsilon == epsilon
+
+
+def test_groups_are_who_takes_part() -> None:
+    """One device is in one group: what a group is asked is what one device can answer."""
+    schedule = Schedule(DeviceSettings(goal="rate", groups=3, passes=2), 2.0)
+    for device in (bytes([number]) * 16 for number in range(20)):
+        asked = [
+            Question(
+                "t", number, "popularity", 1.0, "ab" * 32, 1, 8, 0, (1.0, 5.0), (step.group, step.groups)
+            ).takes_part(device)
+            for number, step in enumerate(schedule.steps, 1)
+        ]
+        assert sum(asked) == 2

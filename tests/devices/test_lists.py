@@ -18,7 +18,7 @@ from discreet.devices.device.item_side import DeviceItemSide
 from discreet.devices.device.recommend import predict, recommend
 from discreet.devices.estimator import noise_variance
 from discreet.devices.learner import Estimate, Learner
-from discreet.devices.popularity import popularity_list
+from discreet.devices.outcome import popularity_list
 from discreet.devices.schedule import DeviceSettings
 from discreet.evaluation import evaluate_ranking
 from discreet.evaluation.baselines import popularity_ranking, user_means
@@ -28,7 +28,6 @@ from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import AnySide
 from discreet.model.recommendations import BY_POPULARITY, NO_TASTE, NOTHING_LEARNT
-from discreet.model.wire import item_side_to_bytes
 from discreet.privacy.statement import Statement
 from reproduction.silos.worlds import evaluate_percentile_rank
 
@@ -53,7 +52,9 @@ def item_side(rank: int, *, offsets: bool = True, popularity: bool = True) -> It
 
 
 def on_a_device(side: ItemSide) -> DeviceItemSide:
-    return DeviceItemSide.from_bytes(item_side_to_bytes(side, precision="single", round=3))
+    often = array("f") if side.popularity is None else array("f", side.popularity)
+    offsets, factors = array("f", side.offsets), array("f", side.factors.ravel())
+    return DeviceItemSide(3, ITEMS, side.rank, often, offsets, factors, 3.0, 0.0, 1.0, RANGE)
 
 
 def as_model(side: AnySide, method: str) -> Model:

@@ -44,9 +44,6 @@ def test_the_zipapp_is_a_whole_device(folder: Path, tmp_path: Path) -> None:
         assert said["result"] in ("answered", "not asked")
         assert len(server.kept(1)) == (said["result"] == "answered")
     assert run("transcript")["ratings"] == 3
-    out = tmp_path / "page.html"
-    run("page", str(out))
-    assert "export class Question" in out.read_text()
     refused = alone(app, "--file", file, "recommend", "films")
     assert (refused.returncode, "Error: nothing has been released" in refused.stderr) == (2, True)
 
@@ -58,12 +55,12 @@ def test_it_holds_the_folder_and_nothing_else_and_the_same_sources_give_the_same
     with ZipFile(built) as archive:
         files = {name for name in archive.namelist() if name.startswith("discreet_device/")}
         assert set(archive.namelist()) - files == {"__main__.py"}
-    assert {"discreet_device/answer.py", "discreet_device/javascript/discreet-device.js"} <= files
+    assert {"discreet_device/answer.py", "discreet_device/client.py"} <= files
     assert not [name for name in files if "__pycache__" in name]
     assert built.read_bytes() == write_zipapp(tmp_path).read_bytes()
 
 
-def test_the_command_writes_all_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_both(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "new" / "folder"
     assert main([str(target)]) == 0
     written = json.loads(capsys.readouterr().out)

@@ -14,13 +14,10 @@ from discreet.data.ratings import Ratings
 from discreet.data.splits import k_fold
 from discreet.data.synthetic import market
 from discreet.devices import fit, simulation
-from discreet.devices.device.item_side import DeviceItemSide
-from discreet.devices.device.recommend import recommend
 from discreet.errors import CatalogueMissing, RatingsInvalid, SettingsInvalid
 from discreet.evaluation import evaluate_ratings
 from discreet.evaluation.baselines import user_means
 from discreet.model.item_side import ItemSide
-from discreet.model.wire import item_side_to_bytes
 
 
 def score(side: ItemSide, history: Ratings, test: Ratings) -> float:
@@ -107,21 +104,6 @@ def test_a_fixed_coin_voids_the_promise_and_repeats(parts: tuple[Ratings, Rating
     assert not first.statement.private
     assert (first.item_side.offsets == second.item_side.offsets).all()
     assert (fit(history, 1.0, goal="rate", rng=7).model_.item_side.offsets != first.item_side.offsets).any()
-
-
-def test_devices_recommend_what_the_model_does(parts: tuple[Ratings, Ratings]) -> None:
-    history = parts[0].take_users(slice(0, 3000))
-    model = fit(history, 4.0, goal="rate", factor_rounds=2, groups=8).model_
-    side = model.item_side
-    released = DeviceItemSide.from_bytes(item_side_to_bytes(side, precision="single", round=8))
-    ids = history.catalogue.ids  # type: ignore[union-attr]
-    for user in range(5):
-        part = slice(history.indptr[user], history.indptr[user + 1])
-        own = dict(zip(history.items[part].tolist(), history.values[part].tolist(), strict=True))
-        mine = recommend(own, released, (1.0, 5.0), 10)
-        theirs = model.recommend({ids[item]: value for item, value in own.items()}, 10)
-        assert [ids[item] for item, _ in mine] == theirs.items
-        np.testing.assert_allclose([s for _, s in mine], [entry.score for entry in theirs], atol=1e-6)
 
 
 def test_a_catalogue_and_a_range_are_needed() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from discreet.devices.outcome import state_task
 from discreet.devices.schedule import DeviceSettings, Schedule
-from discreet.devices.statement import state_task
 from discreet.errors import SettingsInvalid
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import SECRET_BYTES, Noise

@@ -18,7 +18,7 @@ from discreet.audit.bounds import clopper_pearson, epsilon_of_guesses
 from discreet.audit.findings import GameFinding
 from discreet.devices.device.answer import answer, truth
 from discreet.devices.device.question import Question
-from discreet.devices.learner import Estimate, Learner, converse
+from discreet.devices.learner import Estimate, Learner
 
 __all__ = ["audit_devices"]
 
@@ -90,11 +90,8 @@ def _duel(epsilon: float) -> _Duel:
 
 def _questions(epsilon: float) -> list[Question]:
     """All questions of a task with the usual settings; none about factors, so estimates change nothing in them."""
-    conversation = converse(Learner("audit", _ITEMS, _RANGE, epsilon, _SEED))
-    asked, questions = next(conversation), []
-    while True:
-        questions.append(asked.question)
-        try:
-            asked = conversation.send(Estimate(np.zeros(asked.question.coordinates), 1))
-        except StopIteration:
-            return questions
+    learner, questions = Learner("audit", _ITEMS, _RANGE, epsilon, _SEED), []
+    while (question := learner.question()) is not None:
+        questions.append(question)
+        learner = learner.after(Estimate(np.zeros(question.coordinates), 1))
+    return questions

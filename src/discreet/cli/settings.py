@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import click
 from click.core import ParameterSource
 
-from discreet.cli.request import Request, adds, option
+from discreet.cli.request import Request, option
 from discreet.errors import SettingsInvalid
 from discreet.methods.registry import DEFAULTS
 from discreet.methods.settings import Settings
@@ -28,7 +28,6 @@ __all__ = [
     "read_goal",
     "read_settings",
     "refuse_ledger",
-    "set_option",
 ]
 
 LEDGER_VARIABLE = "DISCREET_LEDGER"
@@ -61,9 +60,6 @@ class Sets(Request):
     sets: tuple[str, ...] = option(
         "Another setting of the method; repeatable.", name="--set", metavar="KEY=VALUE"
     )
-
-
-set_option = adds(Sets)
 
 
 class Chosen(Sets):

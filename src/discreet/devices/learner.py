@@ -1,42 +1,44 @@
 """The public half of a task on devices: question after question, and what is learnt from the estimates.
 
-:func:`converse` is the whole conversation as a generator: it yields a question and is sent the estimate that the
-answers gave. :class:`Learner` is one moment of it, and never changes: whoever may have to take a step back (a collector
-whose disk is full) keeps the one it had. Same arguments and same estimates give the same questions to the last bit, so
-a restart is a replay of the stored estimates.
+:class:`Learner` is one moment of a task, and never changes: whoever may have to take a step back (a collector whose
+disk is full) keeps the one it had. Same arguments and same estimates give the same questions to the last bit, so a
+restart is a replay of the stored estimates.
 """
 
 from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Callable, Generator
+import math
+from array import array
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from discreet.catalogue import RatingScale
+from discreet.devices.device.item_side import DeviceItemSide
 from discreet.devices.device.question import Question
 from discreet.devices.empirical_bayes import PosteriorMeans, posterior_means
 from discreet.devices.estimator import noise_variance
-from discreet.devices.popularity import stands_out
 from discreet.devices.schedule import DeviceSettings, Schedule, rotations_for
 from discreet.errors import SettingsInvalid
 from discreet.methods.shared.public.shrinkage import denoise
 from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
-from discreet.model.wire import item_side_to_bytes
 from discreet.types import Floats
 
-__all__ = ["Estimate", "Learner", "Round", "converse"]
+__all__ = ["Estimate", "Learner", "as_item_side"]
 
 
 # So short that u . v is nothing; the direction of a device's u, which is all an answer depends on, is the same.
 _START = 1e-3
 # Ratings and how much they vary, so that all that is released stays within single precision.
 _LARGEST = 1e6
+_BY_CHANCE = 1e-3
+"""How often noise alone may pass for popularity."""
 
 
 class Estimate(NamedTuple):
@@ -44,25 +46,6 @@ class Estimate(NamedTuple):
 
     values: Floats
     answers: int
-
-
-class Round(NamedTuple):
-    """What a round asks, and the item side that devices may download to answer it."""
-
-    question: Question
-    released: Callable[[], bytes]
-
-
-def converse(learner: Learner) -> Generator[Round, Estimate, ItemSide]:
-    """Ask for an estimate in every round; the item side at the end.
-
-    Notes
-    -----
-    **Privacy.** Nothing here sees ratings: what comes in are estimates made of the devices' noisy bits.
-    """
-    while (question := learner.question()) is not None:
-        learner = learner.after((yield Round(question, learner.released)))
-    return learner.item_side()
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +82,7 @@ class _Seen:
         if not self.popularity_answers:
             return None
         estimates = self.popularity / self.popularity_answers
-        if stands_out(estimates, self._variance):
+        if _stands_out(estimates, self._variance):
             return self.means.popularity
         return np.full(len(estimates), estimates.mean())
 
@@ -174,21 +157,29 @@ class Learner:
 
     def item_side(self) -> ItemSide:
         """What is known so far, in single precision: as devices have it, they and a server agree to the last bit."""
-        means, factors = self._seen.means, self._factors
-        if factors is None:
-            factors = self._start()
-        return ItemSide(
-            RatingScale(self.range),
-            0.5 * (self.range[0] + self.range[1]),
-            _single(self._spread * means.offsets) if self._seen.offsets_answers else np.zeros(self.items),
-            _single(factors),
-            Ridge(0.0, self._spread**2),
-            None if self._seen.listed is None else _single(self._seen.listed),
-        )
+        return as_item_side(self._released())
 
     def released(self) -> bytes:
-        """The same as devices download it: single precision, with the number of the round."""
-        return item_side_to_bytes(self.item_side(), precision="single", round=self.round)
+        """The same as devices download it."""
+        return self._released().to_bytes()
+
+    def _released(self) -> DeviceItemSide:
+        factors = self._start() if self._factors is None else self._factors
+        listed, offsets = self._seen.listed, np.zeros(self.items)
+        if self._seen.offsets_answers:
+            offsets = self._spread * self._seen.means.offsets
+        return DeviceItemSide(
+            self.round,
+            self.items,
+            factors.shape[1],
+            _single(np.zeros(0) if listed is None else listed),
+            _single(offsets),
+            _single(factors),
+            0.5 * (self.range[0] + self.range[1]),
+            0.0,
+            self._spread**2,
+            self.range,
+        )
 
     def _ask(self, number: int) -> Question:
         kind, group, groups = self.schedule.steps[number]
@@ -200,7 +191,7 @@ class Learner:
             kind,
             self.schedule.cost,
             self.seed,
-            rotations_for(dimension, self.settings),
+            rotations_for(dimension),
             self.items,
             rank,
             self.range,
@@ -226,5 +217,35 @@ class Learner:
         return found
 
 
-def _single(numbers: Floats) -> Floats:
-    return numbers.astype(np.float32).astype(np.float64)
+def _single(numbers: Floats) -> array[float]:
+    return array("f", numbers.astype(np.float32).tobytes())
+
+
+def as_item_side(side: DeviceItemSide) -> ItemSide:
+    """What devices are told, as the item side of a model."""
+    assert side.range is not None
+    popularity = np.asarray(side.popularity, np.float64) if side.popularity else None
+    return ItemSide(
+        RatingScale(side.range),
+        side.centre,
+        np.asarray(side.offsets, np.float64),
+        np.asarray(side.factors, np.float64).reshape(side.items, side.rank),
+        Ridge(side.offset_penalty, side.factor_penalty),
+        popularity,
+    )
+
+
+def _stands_out(estimates: Floats, variance: float) -> bool:
+    """Whether estimates of popularity differ by more than their known noise explains.
+
+    Two tests, each wrong once in two thousand tasks of which nobody said anything: the sum of squares, which sees many
+    items that differ a little, and the largest, which sees one that differs much. The variance is an upper bound, so
+    both err to the careful side.
+    """
+    count, half = len(estimates), 0.5 * _BY_CHANCE
+    if count < 2:
+        return False
+    far = (estimates - estimates.mean()) / math.sqrt(variance)
+    return bool(
+        float(far @ far) > stats.chi2.isf(half, count - 1) or float(far.max()) > stats.norm.isf(half / count)
+    )

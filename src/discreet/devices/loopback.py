@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.devices.collector.admin import Admin, fetch_model
 from discreet.devices.collector.task_config import make_config
-from discreet.devices.device.client import Cost, answer_round, fetch_released, join, recommend_items
+from discreet.devices.device.client import answer_round, fetch_released, join, recommend_items
 from discreet.devices.device.recommend import predict
 from discreet.devices.device.store import DeviceStore
 from discreet.devices.device.transport import Connection
@@ -30,17 +29,9 @@ from discreet.devices.schedule import DeviceSettings
 from discreet.errors import Unreachable
 from discreet.model import Model
 
-__all__ = ["Outcome", "run_on_loopback", "running_collector"]
+__all__ = ["run_on_loopback", "running_collector"]
 
 TASK, THREADS, LISTED = "simulation", 8, 10
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The model that the collector came to, and what the run cost and was worth."""
-
-    model: Model
-    measured: dict[str, Any]
 
 
 @contextmanager
@@ -68,13 +59,17 @@ def run_on_loopback(
     settings: DeviceSettings,
     minimum: int,
     report: Callable[[str, int, int], None] = lambda stage, done, total: None,
-) -> Outcome:
-    """Let every user be a device: join, answer every round, fetch what is released and judge it by the test ratings."""
+) -> tuple[Model, dict[str, Any]]:
+    """Let every user be a device: join, answer every round, fetch what is released and judge it by the test ratings.
+
+    Gives the model that the collector came to, and what the run cost and was worth.
+    """
     assert train.rating_range is not None
     assert train.catalogue is not None
-    config = make_config(TASK, train.catalogue, train.rating_range, epsilon, settings.model_dump(), minimum)
+    given = {"task": TASK, "range": train.rating_range, "epsilon": epsilon, "minimum": minimum}
+    config = make_config(train.catalogue, settings.model_dump(), **given)
     rounds, users = config.terms.rounds, range(train.n_users)
-    costs: list[Cost] = []
+    answer_ms: list[float] = []
     seconds = 0.0
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -98,8 +93,9 @@ def run_on_loopback(
         everyone(enter)
         for number in range(1, rounds + 1):
             started = time.perf_counter()
-            costs += everyone(lambda _, store, connection: answer_round(store, connection, TASK, pace=0.0))
+            outcomes = everyone(lambda _, store, connection: answer_round(store, connection, TASK, pace=0.0))
             seconds += time.perf_counter() - started
+            answer_ms += [one.compute_ms for one in outcomes if one.result == "answered"]
             admin.close(TASK, number)
             report("rounds", number, rounds)
         judged = everyone(
@@ -107,22 +103,18 @@ def run_on_loopback(
         )
         model = fetch_model(admin, TASK)
     ours, own_mean, found, count = np.sum(np.array(judged), axis=0)
-    worth = {f"found_in_{LISTED}": float(found / count)}
-    if settings.goal == "rate":
-        worth |= {"rmse": float(np.sqrt(ours / count)), "rmse_user_mean": float(np.sqrt(own_mean / count))}
-    return Outcome(model, {"rounds": rounds, **_summarise(costs, seconds), **worth})
-
-
-def _summarise(costs: list[Cost], seconds: float) -> dict[str, Any]:
-    given = [cost for cost in costs if cost.result == "answered"]
-    return {
-        "reports": len(given),
-        "reports_per_second": len(given) / seconds,
-        "visits_per_second": len(costs) / seconds,
-        "bytes_sent_per_report": float(np.mean([cost.bytes_sent for cost in given])),
-        "bytes_received_per_report": float(np.mean([cost.bytes_received for cost in given])),
-        "ms_per_answer": float(np.mean([cost.compute_ms for cost in given])),
+    measured = {
+        "rounds": rounds,
+        "reports": len(answer_ms),
+        "reports_per_second": len(answer_ms) / seconds,
+        "visits_per_second": train.n_users * rounds / seconds,
+        "ms_per_answer": float(np.mean(answer_ms)),
+        f"found_in_{LISTED}": float(found / count),
     }
+    if settings.goal == "rate":
+        measured["rmse"] = float(np.sqrt(ours / count))
+        measured["rmse_user_mean"] = float(np.sqrt(own_mean / count))
+    return model, measured
 
 
 def _ratings_of(ratings: Ratings, user: int) -> dict[int, float]:

@@ -1,22 +1,22 @@
 """The device alone, as one file: ``python -m discreet.devices.package FOLDER``.
 
-Writes a zipapp (``python -S -I discreet-device.pyz --help``) made of the folder ``device`` as it is, and the two files
-of the web page. The same sources give the same bytes.
+Writes a zipapp (``python -S -I discreet-device.pyz --help``) made of the folder ``device`` as it is, and the module for
+web pages. The same sources give the same bytes.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from discreet.devices.device.transcript import MODULE, page_file
-
-__all__ = ["main", "write_page", "write_zipapp"]
+__all__ = ["main", "write_zipapp"]
 
 PACKAGE = "discreet_device"
+MODULE = "discreet-device.js"
 _SOURCE = Path(__file__).parent / "device"
 _START = f"import sys\nfrom {PACKAGE}.__main__ import main\nsys.exit(main())\n"
 
@@ -24,8 +24,7 @@ _START = f"import sys\nfrom {PACKAGE}.__main__ import main\nsys.exit(main())\n"
 def write_zipapp(folder: Path) -> Path:
     """A file that Python runs as it is, without site packages."""
     target = folder / "discreet-device.pyz"
-    found = sorted(path for path in _SOURCE.rglob("*") if path.suffix in (".py", ".js", ".html"))
-    files = {f"{PACKAGE}/{path.relative_to(_SOURCE).as_posix()}": path.read_bytes() for path in found}
+    files = {f"{PACKAGE}/{path.name}": path.read_bytes() for path in sorted(_SOURCE.glob("*.py"))}
     target.write_bytes(b"#!/usr/bin/env python3\n")
     with ZipFile(target, "a") as archive:
         for name, data in ({"__main__.py": _START.encode()} | files).items():
@@ -37,21 +36,15 @@ def write_zipapp(folder: Path) -> Path:
     return target
 
 
-def write_page(folder: Path) -> Path:
-    """The page and the module that it loads, to be served from the same place."""
-    for name in (MODULE, "page.html"):
-        (folder / name).write_text(page_file(name), encoding="utf-8")
-    return folder / "page.html"
-
-
 def main(arguments: list[str] | None = None) -> int:
-    """Write all of them."""
+    """Write both."""
     parser = argparse.ArgumentParser(prog="python -m discreet.devices.package", description=__doc__)
     parser.add_argument("folder", type=Path, help="where the files go; made if it is not there")
     folder: Path = parser.parse_args(arguments).folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        written = {"zipapp": str(write_zipapp(folder)), "page": str(write_page(folder))}
+        module = shutil.copyfile(_SOURCE / "javascript" / MODULE, folder / MODULE)
+        written = {"zipapp": str(write_zipapp(folder)), "module": str(module)}
     except OSError as error:
         print(f"Error: {folder} cannot be written: {error}", file=sys.stderr)
         return 2

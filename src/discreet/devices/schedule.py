@@ -19,9 +19,7 @@ METHOD = "devices"
 BEST_EPSILON = 2.18
 """Cost at which one answer tells most for its epsilon: where tanh(eps / 2)^2 / eps is largest."""
 
-# Sums of one round: 2^24 integers of 4 bytes, and at most 2^28 where somebody asks for that many rotations.
-_SUMS = 1 << 24
-_MOST_SUMS = 1 << 28
+_SUMS = 1 << 24  # of one round: integers of 4 bytes
 # Below it the noise drowns any number of answers, and its scale would leave the range of the released numbers.
 _LEAST_COST = 1e-9
 
@@ -43,8 +41,6 @@ class DeviceSettings(Settings):
     factor_rounds, rank
         How many of the last rounds ask for factors instead, and how many factors. 0 rounds: offsets alone,
         which is best unless there are hundreds of devices for each item and each has many ratings.
-    rotations
-        Public rotations of a round, a power of two; ``"auto"``: 16, fewer where memory would pass 64 MiB.
     spread
         How much one user's ratings vary (standard deviation); ``"auto"``: a quarter of the range's width.
     """
@@ -54,7 +50,6 @@ class DeviceSettings(Settings):
     passes: Annotated[int, Field(ge=1, le=64)] | Auto = "auto"
     factor_rounds: Annotated[int, Field(ge=0, le=1000)] = 0
     rank: Annotated[int, Field(ge=1, le=64)] = 2
-    rotations: Annotated[int, Field(ge=1, le=256)] | Auto = "auto"
     spread: Annotated[float, Field(gt=0.0)] | Auto = "auto"
 
 
@@ -87,6 +82,7 @@ class Schedule:
     """
 
     def __init__(self, settings: DeviceSettings, epsilon: float) -> None:
+        self.settings = settings
         if not 0.0 < epsilon <= 1000.0:
             raise BudgetInvalid(f"epsilon must be above zero and at most 1000, got {epsilon}")
         usual = 1 if settings.goal == "rank" else 4
@@ -126,14 +122,6 @@ def _step(number: int, groups: int, factors_from: int, asked: Kind) -> Step:
     return Step("factors" if number >= factors_from else kind, group, groups)
 
 
-def rotations_for(dimension: int, settings: DeviceSettings) -> int:
-    """Number of rotations for vectors of this length."""
-    if settings.rotations != "auto":
-        if settings.rotations.bit_count() != 1:
-            raise SettingsInvalid(f"rotations must be a power of two, not {settings.rotations}")
-        if settings.rotations > max(1, _MOST_SUMS // dimension):
-            raise SettingsInvalid(
-                f"{settings.rotations} rotations of {dimension} numbers are too many to count"
-            )
-        return settings.rotations
+def rotations_for(dimension: int) -> int:
+    """Number of public rotations for vectors of this length: 16, fewer where memory would pass 64 MiB."""
     return max(1, min(16, _SUMS // dimension))

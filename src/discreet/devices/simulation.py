@@ -9,17 +9,14 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.devices.device.item_side import DeviceItemSide
-from discreet.devices.device.question import DEVICE_ID_BYTES, Question
+from discreet.devices.device.question import DEVICE_ID_BYTES
 from discreet.devices.estimator import Estimator
-from discreet.devices.learner import Estimate, Learner, Round, converse
-from discreet.devices.popularity import popularity_list
-from discreet.devices.schedule import METHOD, DeviceSettings
-from discreet.devices.statement import refuse_paid, state_task
+from discreet.devices.learner import Estimate, Learner
+from discreet.devices.outcome import model_of, refuse_paid
+from discreet.devices.schedule import DeviceSettings
 from discreet.errors import CatalogueMissing, RatingsInvalid
 from discreet.methods.public_half import check_features
 from discreet.model import Model
-from discreet.model.item_side import ItemSide
-from discreet.model.item_weights import AnySide
 from discreet.privacy.local.coin import Coin
 from discreet.privacy.local.rotated import DeviceIds, answers, participants
 from discreet.privacy.statement import Statement
@@ -48,7 +45,6 @@ def fit(
     passes: int | Literal["auto"] = "auto",
     factor_rounds: int = 0,
     rank: int = 2,
-    rotations: int | Literal["auto"] = "auto",
     spread: float | Literal["auto"] = "auto",
     rng: np.random.Generator | int | None = None,
     fixed_key_not_private: int | None = None,
@@ -64,7 +60,7 @@ def fit(
         With a catalogue and a rating range, both public.
     epsilon
         What one device's whole transcript costs.
-    goal, groups, passes, factor_rounds, rank, rotations, spread
+    goal, groups, passes, factor_rounds, rank, spread
         Public settings; see :class:`discreet.devices.DeviceSettings`.
     rng
         Draws pseudonyms and the task's seed, which are public.
@@ -97,7 +93,6 @@ def fit(
         passes=passes,
         factor_rounds=factor_rounds,
         rank=rank,
-        rotations=rotations,
         spread=spread,
     )
     if ratings.catalogue is None:
@@ -114,33 +109,23 @@ def fit(
         "simulation", ratings.n_items, ratings.rating_range, epsilon, public.bytes(32).hex(), settings
     )
     ids = np.frombuffer(public.bytes(DEVICE_ID_BYTES * ratings.n_users), np.uint8)
+    users = ids.reshape(-1, DEVICE_ID_BYTES)
+    while learner.question() is not None:
+        learner = learner.after(_ask_devices(learner, ratings, users, coin))
     schedule = learner.schedule
-    side: AnySide = _run(learner, ratings, ids.reshape(-1, DEVICE_ID_BYTES), coin)
-    if isinstance(side, ItemSide) and settings.goal == "rank":
-        side = popularity_list(side, schedule.cost, schedule.passes * ratings.n_users)
-    statement = state_task(schedule, len(schedule.steps), coin)
-    return DeviceFit(Model(side, ratings.catalogue, statement, METHOD, settings.model_dump()))
+    answered = schedule.passes * ratings.n_users
+    return DeviceFit(
+        model_of(learner.item_side(), ratings.catalogue, schedule, len(schedule.steps), answered, coin)
+    )
 
 
-def _run(learner: Learner, ratings: Ratings, ids: DeviceIds, coin: Coin) -> ItemSide:
-    """Hold the whole conversation with the devices."""
-    conversation = converse(learner)
-    asked = next(conversation)
-    while True:
-        estimate = _ask_devices(asked, ratings, ids, coin)
-        try:
-            asked = conversation.send(estimate)
-        except StopIteration as end:
-            side: ItemSide = end.value
-            return side
-
-
-def _ask_devices(asked: Round, ratings: Ratings, ids: DeviceIds, coin: Coin) -> Estimate:
+def _ask_devices(learner: Learner, ratings: Ratings, ids: DeviceIds, coin: Coin) -> Estimate:
     """One round: every device that is asked answers with one bit."""
-    question: Question = asked.question
+    question = learner.question()
+    assert question is not None
     chosen = np.flatnonzero(participants(question, ids))
     part = ratings.take_users(chosen)
-    side = DeviceItemSide.from_bytes(asked.released()) if question.kind == "factors" else None
+    side = DeviceItemSide.from_bytes(learner.released()) if question.kind == "factors" else None
     who = np.asarray(ids)[chosen]
     estimator = Estimator(question)
     estimator.add(who, answers(question, (part.indptr, part.items, part.values), who, side, coin))

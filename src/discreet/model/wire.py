@@ -4,9 +4,8 @@ A field that is an array goes to the arrays under its path (``side.factors``); e
 strict and follows the type of each field, so that only what could have been written comes back: nothing missing,
 nothing added, no infinities, arrays of the right kind and number of dimensions.
 
-The item side as bytes is a safetensors file whose metadata is that JSON; model folders, silos and devices all use it.
-The same item side gives the same bytes, always. Devices read them with the standard library alone
-(``devices/device/item_side.py``).
+The item side as bytes is a safetensors file whose metadata is that JSON; model folders and silos use it. The same item
+side gives the same bytes, always.
 """
 
 from __future__ import annotations
@@ -59,9 +58,7 @@ def from_parts(wanted: type[T], content: Any, arrays: Mapping[str, AnyArray]) ->
     return read
 
 
-def item_side_to_bytes(
-    side: AnySide, *, precision: Literal["double", "single"] = "double", round: int | None = None
-) -> bytes:
+def item_side_to_bytes(side: AnySide, *, precision: Literal["double", "single"] = "double") -> bytes:
     """The item side as a safetensors file.
 
     Parameters
@@ -69,14 +66,10 @@ def item_side_to_bytes(
     side
         Public.
     precision
-        ``"single"`` halves the file for devices; read back, the numbers are those that single precision holds.
-    round
-        The last round whose answers are in it, where devices are told after every round; goes into the metadata.
+        ``"single"`` halves the file; read back, the numbers are those that single precision holds.
     """
     content, arrays = to_parts(side)
     metadata = {"content": json.dumps(content, allow_nan=False), "format": _FORMAT}
-    if round is not None:
-        metadata["round"] = str(round)
     if precision == "single":
         arrays = {name: _halved(name, array) for name, array in arrays.items()}
     body: bytes = safetensors.numpy.save(
@@ -112,7 +105,7 @@ def side_from_bytes(body: bytes) -> AnySide:
         metadata = _header(body)[0].get("__metadata__") or {}
         if metadata.get("format") != _FORMAT:
             raise ModelInvalid(f"the format is {metadata.get('format')!r}; this release reads {_FORMAT!r}")
-        if not metadata.keys() <= {"format", "content", "round"}:
+        if not metadata.keys() <= {"format", "content"}:
             raise ModelInvalid(f"the metadata has {', '.join(sorted(metadata))}")
         content = json.loads(metadata["content"])
     except (safetensors.SafetensorError, ValueError, KeyError, RecursionError) as error:

@@ -36,7 +36,7 @@ def ask(
 def start_task(server: Running) -> Question:
     status, body = server.ask("POST", "/v1/tasks", CONFIG, {"authorization": f"Bearer {TOKEN}"})
     assert status == 201, body
-    return Question.from_fields(json.loads(body)["question"])
+    return Question.from_json(json.dumps(json.loads(body)["question"]))
 
 
 def test_without_the_option_no_page_may_read_anything(tmp_path: Path) -> None:

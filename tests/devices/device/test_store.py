@@ -1,8 +1,9 @@
-"""The device's file: one answer a round, charged before it is known to anybody, within what was agreed."""
+"""The device's file: one answer a round, charged before it is known, within what was agreed and the cap over all."""
 
 from __future__ import annotations
 
 import json
+import math
 import secrets
 import stat
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet.devices.device.__main__ import main
 from discreet.devices.device.question import Question
 from discreet.devices.device.store import DeviceStore, StoreInvalid
 from discreet.devices.device.terms import Terms, TermsInvalid
@@ -22,10 +24,15 @@ ASKED = Question("films", 1, "popularity", 0.4, "ab" * 32, 16, 20, 0, (1.0, 5.0)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[DeviceStore]:
+def fresh(tmp_path: Path) -> Iterator[DeviceStore]:
     with DeviceStore(tmp_path / "me.sqlite") as opened:
-        opened.enrol(TERMS)
         yield opened
+
+
+@pytest.fixture
+def store(fresh: DeviceStore) -> DeviceStore:
+    fresh.enrol(TERMS)
+    return fresh
 
 
 def _never() -> int:
@@ -171,3 +178,97 @@ def test_the_file_is_its_owners_alone(store: DeviceStore, tmp_path: Path) -> Non
     (tmp_path / "text").write_text("something else entirely" * 100)
     with pytest.raises(StoreInvalid):
         DeviceStore(tmp_path / "text")
+
+
+LONG = Terms("films", 1.0, 9, 20, (1.0, 5.0), DIGEST)
+HALF = replace(ASKED, epsilon=0.5)
+
+
+def test_answers_to_all_tasks_together_stay_within_the_cap(fresh: DeviceStore) -> None:
+    for task in ("films", "songs"):
+        fresh.enrol(replace(LONG, task=task))
+    fresh.set_cap(1.25)
+    assert fresh.answer(HALF, lambda: 1).bit == 1
+    assert fresh.answer(replace(HALF, task="songs"), lambda: 0).bit == 0
+    with pytest.raises(TermsInvalid, match=r"1 of the cap of 1\.25 over all"):
+        fresh.answer(replace(HALF, round=2), _never)
+    assert fresh.answer(replace(HALF, round=2, epsilon=0.25), lambda: 1).bit == 1  # exactly the rest
+    for task in ("films", "songs"):
+        with pytest.raises(TermsInvalid, match="cap"):
+            fresh.answer(replace(HALF, task=task, round=3, epsilon=5e-324), _never)
+    assert fresh.spent_in_all() == Fraction(1.25)
+    assert fresh.answer(HALF, _never).bit == 1  # what was drawn stays
+
+
+def test_a_task_is_joined_only_if_all_of_it_fits_beside_the_others(fresh: DeviceStore) -> None:
+    fresh.set_cap(2.5)
+    fresh.enrol(LONG)
+    fresh.enrol(replace(LONG, task="songs"))
+    with pytest.raises(TermsInvalid, match="2 is promised already"):
+        fresh.enrol(replace(LONG, task="books"))
+    assert fresh.tasks() == ["films", "songs"]
+    fresh.enrol(LONG)  # joined before: nothing new is promised
+    fresh.answer(HALF, lambda: 1)
+    fresh.leave("films")  # 0.5 of it is spent, and 0.5 free
+    fresh.enrol(replace(LONG, task="books"))
+    with pytest.raises(TermsInvalid, match="promised"):
+        fresh.enrol(replace(LONG, task="maps", epsilon=1e-9))
+
+
+def test_a_task_that_was_left_is_answered_no_more(fresh: DeviceStore) -> None:
+    fresh.enrol(LONG)
+    fresh.answer(HALF, lambda: 1)
+    fresh.leave("films")
+    with pytest.raises(TermsInvalid, match="has left"):
+        fresh.answer(replace(HALF, round=2), _never)
+    assert fresh.answer(HALF, _never).bit == 1  # sent before or not, it is the same bit
+    with DeviceStore(fresh.path) as again:
+        assert again.has_left("films")
+    with pytest.raises(TermsInvalid, match="not joined"):
+        fresh.leave("songs")
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, math.inf, math.nan])
+def test_a_cap_is_a_number_above_zero(fresh: DeviceStore, wrong: float) -> None:
+    fresh.set_cap(3.0)
+    with pytest.raises(TermsInvalid):
+        fresh.set_cap(wrong)
+    assert fresh.cap() == 3.0
+
+
+def test_a_cap_can_be_lowered_below_what_is_spent_and_taken_off(fresh: DeviceStore) -> None:
+    fresh.enrol(LONG)
+    fresh.answer(HALF, lambda: 1)
+    fresh.set_cap(0.1)
+    with pytest.raises(TermsInvalid, match="cap"):
+        fresh.answer(replace(HALF, round=2, epsilon=0.01), _never)
+    fresh.set_cap(None)
+    assert fresh.answer(replace(HALF, round=2, epsilon=0.01), lambda: 0).bit == 0
+
+
+def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "me.sqlite"
+    with DeviceStore(path) as store:
+        store.enrol(LONG)
+        store.answer(HALF, lambda: 1)
+
+    def run(*words: str) -> object:
+        assert main(["--file", str(path), *words]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    assert run("cap", "2.5") == {"cap": 2.5, "spent": 0.5}
+    assert run("leave", "films") == {"left": "films", "spent": 0.5}
+    shown = run("status")
+    assert shown == {
+        "ratings": 0,
+        "tasks": {"films": {"spent": 0.5, "agreed": 1.0}},
+        "spent": 0.5,
+        "cap": 2.5,
+    }
+    with DeviceStore(path) as store:
+        assert run("transcript") == store.transcript()
+        assert store.transcript()["tasks"][0]["left"]
+    assert run("cap", "none") == {"cap": None, "spent": 0.5}
+    for wrong in (["cap", "much"], ["cap", "-1"], ["leave", "songs"]):
+        assert main(["--file", str(path), *wrong]) == 2
+        assert "Error" in capsys.readouterr().err

@@ -57,7 +57,6 @@ const DO = {
   },
   recommend: ({ rated, released, range, n }) =>
     js.recommend(ratings(rated), side(released), range.map(double), n).map(([item, rating]) => [item, hex(rating)]),
-  explain: ({ transcript }) => js.explain(transcript),
   steps,
 };
 

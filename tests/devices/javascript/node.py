@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import discreet.devices.device
-from discreet.devices.device.transcript import MODULE
+from discreet.devices.package import MODULE
 
 FILE = Path(discreet.devices.device.__file__).parent / "javascript" / MODULE
 DRIVER = Path(__file__).parent / "driver.mjs"

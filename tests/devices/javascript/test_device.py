@@ -14,7 +14,6 @@ from discreet.devices.device.answer import answer
 from discreet.devices.device.question import Question
 from discreet.devices.device.store import DeviceStore
 from discreet.devices.device.terms import Terms
-from discreet.devices.device.transcript import transcript
 from tests.devices.javascript.node import from_digits, in_node, needs_node, rated, run_node
 from tests.devices.support.running import IDS, Running
 
@@ -118,9 +117,10 @@ def _step(store: DeviceStore, step: dict[str, Any], tape: Tape) -> Any:
     elif step["do"] == "leave":
         store.leave(step["task"])
     elif step["do"] == "sent":
-        if step["task"] not in store.tasks() or step["round"] not in [
-            r.round for r in store.rounds(step["task"])
-        ]:
+        seen = [
+            (task["task"], one["round"]) for task in store.transcript()["tasks"] for one in task["rounds"]
+        ]
+        if (step["task"], step["round"]) not in seen:
             raise ValueError("there is no such answer")
         store.mark_sent(step["task"], step["round"])
     elif step["do"] == "answer":
@@ -128,7 +128,7 @@ def _step(store: DeviceStore, step: dict[str, Any], tape: Tape) -> Any:
         device = store.device(asked.task)
         return list(store.answer(asked, lambda: answer(asked, store.ratings(), device, None, tape.randbits)))
     else:
-        return transcript(store)
+        return store.transcript()
     return None
 
 

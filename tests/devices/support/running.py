@@ -99,7 +99,7 @@ class Running:
     def create(self, **changes: Any) -> Question:
         status, body = self.ask("POST", "/v1/tasks", {**CONFIG, **changes})
         assert status == 201, body
-        return Question.from_fields(json.loads(body)["question"])
+        return Question.from_json(json.dumps(json.loads(body)["question"]))
 
     def question(self, task: str = "films") -> Question:
         status, body = self.ask("GET", f"/v1/tasks/{task}/question")

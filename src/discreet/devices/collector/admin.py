@@ -1,4 +1,4 @@
-"""Commands to a running collector: create a task, look at it, end a round, fetch what was released as a model."""
+"""Commands to a running collector, and what was released as a model."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from urllib.parse import quote
 
 from pydantic import ValidationError
 
-from discreet.devices.collector.task_config import TaskConfig, explain
+from discreet.devices.collector.task_config import TaskConfig
 from discreet.devices.device import transport
-from discreet.devices.device.item_side import largest_file
+from discreet.devices.device.item_side import DeviceItemSide, largest_file
 from discreet.devices.device.question import MAX_ITEMS, Question, QuestionInvalid
-from discreet.devices.popularity import popularity_list
-from discreet.devices.schedule import METHOD
-from discreet.devices.statement import state_task
+from discreet.devices.learner import as_item_side
+from discreet.devices.outcome import model_of
 from discreet.errors import ModelInvalid, Refused, SettingsInvalid, Unreachable
 from discreet.model import Model
-from discreet.model.item_weights import AnySide
-from discreet.model.wire import item_side_from_bytes
+from discreet.web.server import explain
 
 __all__ = ["Admin", "fetch_model"]
 
@@ -34,93 +32,16 @@ class Admin:
         ``http(s)://host:port``.
     token
         What the collector wants presented, if anything.
-    authorities
-        File with the certificates to trust, if not the system's.
     """
 
-    def __init__(self, url: str, token: str | None = None, authorities: str | None = None) -> None:
-        self._url, self._token, self._authorities = url, token, authorities
+    def __init__(self, url: str, token: str | None = None) -> None:
+        self._url, self._token = url, token
 
-    def tasks(self) -> list[str]:
-        """Names of all tasks."""
-        found = self._ask("/v1/tasks", "tasks")["tasks"]
-        if not isinstance(found, list):
-            raise self._not_a_collector()
-        return found
-
-    def terms(self, task: str) -> dict[str, Any]:
-        """A task's terms."""
-        return self._ask(self._path(task), "task")
-
-    def config(self, task: str) -> TaskConfig:
-        """A task's configuration, its item list included."""
-        body = self._fetch(self._path(task, "/config"), _LARGEST_CONFIG)
-        try:
-            return TaskConfig.model_validate_json(body)
-        except ValidationError as error:
-            raise self._not_a_collector(explain(error)) from None
-
-    def question(self, task: str) -> Question | None:
-        """The open question; none when the task has ended."""
-        try:
-            return Question.from_json(self._fetch(self._path(task, "/question")))
-        except Refused as refused:
-            if "(410)" in str(refused):
-                return None
-            raise
-        except QuestionInvalid as error:
-            raise self._not_a_collector(str(error)) from None
-
-    def released(self, task: str, number: int) -> bytes:
-        """The item side after a round, as devices download it."""
-        return self._fetch(self._path(task, f"/released/{number}"), largest_file(MAX_ITEMS))
-
-    def create(self, config: TaskConfig) -> dict[str, Any]:
-        """Make a task and open its first round."""
-        self._check_token()
-        return self._ask("/v1/tasks", "terms", config.model_dump(mode="json"))
-
-    def close(self, task: str, number: int) -> dict[str, Any]:
-        """End a round and release it."""
-        return self._ask(self._path(task, "/close"), "released", {"round": number})
-
-    def count(self, task: str) -> dict[str, Any]:
-        """The open round and its number of reports."""
-        return self._ask(self._path(task, "/count"), "reports")
-
-    def delete(self, task: str, what: str) -> dict[str, Any]:
-        """Delete a task's ``reports`` of released rounds, or the whole ``task``."""
-        return self._ask(self._path(task, "/delete"), "deleted", {"what": what})
-
-    def _check_token(self) -> None:
-        """Say so where the token is wrong, before a long item list is sent and cut off halfway."""
-        try:
-            self._fetch("/metrics", 1 << 24)  # for the same token; to be refused would count as a refusal
-        except Refused as refused:
-            if "(401)" in str(refused):
-                raise
-
-    def _path(self, task: str, rest: str = "") -> str:
-        return f"/v1/tasks/{quote(task, safe='')}{rest}"
-
-    def _fetch(self, path: str, limit: int | None = None, content: dict[str, Any] | None = None) -> bytes:
-        try:
-            with transport.Connection(
-                self._url, token=self._token, authorities=self._authorities, seconds=600.0
-            ) as connection:
-                if content is not None:
-                    return connection.post(path, content)
-                return connection.get(path) if limit is None else connection.get(path, limit)
-        except transport.CollectorRefused as refused:
-            raise Refused(str(refused)) from refused
-        except transport.Unreachable as error:
-            raise Unreachable(str(error)) from error
-        except ValueError as error:
-            raise SettingsInvalid(str(error)) from error
-
-    def _ask(self, path: str, wanted: str, content: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The answer, which has the field ``wanted`` if it is a collector's."""
-        body = self._fetch(path, content=content)
+    def ask(
+        self, wanted: str, task: str | None = None, rest: str = "", content: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """What a collector answers about a task, or about all; an object with the field ``wanted``."""
+        body = self._fetch(_path(task, rest), content=content)
         try:
             answer = json.loads(body)
         except (ValueError, RecursionError):
@@ -129,9 +50,75 @@ class Admin:
             raise self._not_a_collector()
         return answer
 
+    def tasks(self) -> list[str]:
+        """Names of all tasks."""
+        found = self.ask("tasks")["tasks"]
+        if not isinstance(found, list):
+            raise self._not_a_collector()
+        return found
+
+    def config(self, task: str) -> TaskConfig:
+        """A task's configuration, its item list included."""
+        body = self._fetch(_path(task, "/config"), _LARGEST_CONFIG)
+        try:
+            return TaskConfig.model_validate_json(body)
+        except ValidationError as error:
+            raise self._not_a_collector(explain(error.errors(include_url=False))) from None
+
+    def question(self, task: str) -> Question | None:
+        """The open question; none when the task has ended."""
+        try:
+            return Question.from_json(self._fetch(_path(task, "/question")))
+        except Refused as refused:
+            if "(410)" in str(refused):
+                return None
+            raise
+        except QuestionInvalid as error:
+            raise self._not_a_collector(str(error)) from None
+
+    def released(self, task: str, number: int) -> DeviceItemSide:
+        """The item side after a round, as devices download it."""
+        body = self._fetch(_path(task, f"/released/{number}"), largest_file(MAX_ITEMS))
+        try:
+            return DeviceItemSide.from_bytes(body)
+        except QuestionInvalid as error:
+            raise ModelInvalid(str(error)) from None
+
+    def create(self, config: TaskConfig) -> dict[str, Any]:
+        """Make a task and open its first round."""
+        try:  # says so where the token is wrong, before a long item list is sent and cut off halfway
+            self._fetch("/metrics", 1 << 24)
+        except Refused as refused:
+            if "(401)" in str(refused):
+                raise
+        return self.ask("terms", content=config.model_dump(mode="json"))
+
+    def close(self, task: str, number: int) -> dict[str, Any]:
+        """End a round and release it."""
+        return self.ask("released", task, "/close", {"round": number})
+
+    def count(self, task: str) -> dict[str, Any]:
+        """The open round and its number of reports."""
+        return self.ask("reports", task, "/count")
+
+    def _fetch(self, path: str, limit: int = 65_536, content: dict[str, Any] | None = None) -> bytes:
+        try:
+            with transport.Connection(self._url, self._token, seconds=600.0) as connection:
+                return connection.get(path, limit) if content is None else connection.post(path, content)
+        except transport.CollectorRefused as refused:
+            raise Refused(str(refused)) from refused
+        except transport.Unreachable as error:
+            raise Unreachable(str(error)) from error
+        except ValueError as error:
+            raise SettingsInvalid(str(error)) from error
+
     def _not_a_collector(self, why: str = "") -> Unreachable:
         more = f" ({why})" if why else ""
         return Unreachable(f"{self._url} is not a collector: it answers, but not as one{more}")
+
+
+def _path(task: str | None, rest: str) -> str:
+    return "/v1/tasks" if task is None else f"/v1/tasks/{quote(task, safe='')}{rest}"
 
 
 def fetch_model(admin: Admin, task: str) -> Model:
@@ -155,11 +142,8 @@ def fetch_model(admin: Admin, task: str) -> Model:
     released = asked if question is None else asked - 1
     if released == 0:
         raise SettingsInvalid(f"round 1 of task {task} is not released yet, so there is no model")
-    found = item_side_from_bytes(admin.released(task, released))
-    side: AnySide = found
-    if side.scale.range != config.range:
-        raise ModelInvalid(f"the collector's item side rates from {side.scale}, not as task {task} does")
-    if config.settings.goal == "rank":
-        (*counts,) = admin.count(task)["released"]
-        side = popularity_list(found, schedule.cost, sum(counts[:released]))
-    return Model(side, config.items, state_task(schedule, asked), METHOD, config.settings.model_dump())
+    found = admin.released(task, released)
+    if (found.round, found.items, found.range) != (released, len(config.items), config.range):
+        raise ModelInvalid(f"the collector's item side is not that of task {task} after round {released}")
+    counts = admin.count(task)["released"] if config.settings.goal == "rank" else []
+    return model_of(as_item_side(found), config.items, schedule, asked, sum(counts[:released]))

@@ -182,7 +182,7 @@ class _Collector:
         """Everything from the start of the server to its end."""
         sys.setswitchinterval(SWITCH_SECONDS)
         store = Store(self.settings.store)
-        self.writer = Writer(store, asyncio.get_running_loop())
+        self.writer = Writer(store)
         self.tasks = Tasks(store, self.writer, self.log, self.settings.keep_days)
         try:
             await self.tasks.resume()
@@ -195,7 +195,7 @@ class _Collector:
                 with suppress(asyncio.CancelledError):
                     await working
         finally:
-            await asyncio.to_thread(self.writer.stop)
+            await self.writer.stop()
             store.close()
             self.log.sum_up(self.counts)
             self.log.say("stopped")
@@ -268,10 +268,7 @@ class _Collector:
 
     async def count(self, request: Request) -> Response:
         """How far a task is."""
-        tasks, name = self._for_operator(request), request.path_params["task"]
-        found, minimum = await tasks.count(name), tasks.get(name).config.minimum
-        content = {"task": name, "round": found.round, "reports": found.reports, "minimum": minimum}
-        return JSONResponse({**content, "released": found.released})
+        return JSONResponse(await self._for_operator(request).count(request.path_params["task"]))
 
     async def delete(self, request: Request) -> Response:
         """Delete reports of released rounds, or a task that has ended."""
@@ -288,8 +285,8 @@ class _Collector:
         gauges.append(Gauge("ready", "1 if reports can be kept.", int(self.writer.trouble is None)))
         for name in tasks.names():
             count, labels = await tasks.count(name), (("task", name),)
-            gauges.append(Gauge("round", "Open round of the task; 0 at its end.", count.round, labels))
-            gauges.append(Gauge("round_reports", "Reports of the open round.", count.reports, labels))
+            gauges.append(Gauge("round", "Open round of the task; 0 at its end.", count["round"], labels))
+            gauges.append(Gauge("round_reports", "Reports of the open round.", count["reports"], labels))
         gauges.sort(key=lambda gauge: gauge.name)
         text = prometheus("discreet_collector", self.counts, gauges)
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")

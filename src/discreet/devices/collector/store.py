@@ -8,28 +8,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from discreet.errors import SettingsInvalid
 from discreet.private_files import make_private, open_private, try_lock
 
-__all__ = [
-    "RECORD",
-    "RoundRow",
-    "Store",
-    "back_up",
-    "count_reports",
-    "delete_reports",
-    "delete_task",
-    "open_round",
-    "release_round",
-    "restore",
-    "seal_round",
-]
+__all__ = ["RECORD", "Store", "back_up", "delete_reports", "delete_task", "restore"]
 
 APPLICATION, VERSION = 0x64736331, 1  # "dsc1", so that another program's file is not taken for ours
 RECORD = 17  # bytes of a pseudonym and a bit
@@ -62,16 +49,6 @@ CREATE TABLE reports(
     PRIMARY KEY (task, round, device)
 ) STRICT, WITHOUT ROWID;
 """
-
-
-class RoundRow(NamedTuple):
-    """A round as stored; the last two are there once it is released."""
-
-    round: int
-    question: bytes
-    state: str
-    reports: int | None
-    estimate: bytes | None
 
 
 class Store:
@@ -125,11 +102,6 @@ class Store:
         with closing(self.connect()) as reader:
             return reader.execute(words, values).fetchall()
 
-    def rounds(self, task: int) -> list[RoundRow]:
-        """A task's rounds in order."""
-        words = "SELECT round, question, state, reports, estimate FROM rounds WHERE task = ? ORDER BY round"
-        return [RoundRow(*row) for row in self.read(words, task)]
-
     def reports(self, task: int, number: int) -> Iterator[tuple[list[bytes], list[int]]]:
         """Yield pseudonyms and bits of a sealed round, some thousands at a time.
 
@@ -149,42 +121,6 @@ class Store:
                 rows = [text[start : start + width] for start in range(0, len(text), width)]
                 yield [bytes.fromhex(row[:-1]) for row in rows], [int(row[-1]) for row in rows]
                 after = last
-
-
-def count_reports(connection: sqlite3.Connection, task: int, number: int) -> int:
-    """Reports of a round."""
-    row = connection.execute(
-        "SELECT count(*) FROM reports WHERE task = ? AND round = ?", (task, number)
-    ).fetchone()
-    return int(row[0])
-
-
-def open_round(connection: sqlite3.Connection, task: int, number: int, question: bytes) -> None:
-    """Write a new open round."""
-    connection.execute(
-        "INSERT INTO rounds(task, round, question, state, opened_hour) VALUES (?, ?, ?, 'open', ?)",
-        (task, number, question, _hour()),
-    )
-
-
-def seal_round(connection: sqlite3.Connection, task: int, number: int) -> None:
-    """Take no more reports for a round; from here on its reports cannot change."""
-    connection.execute(
-        "UPDATE rounds SET state = 'counting' WHERE task = ? AND round = ? AND state = 'open'", (task, number)
-    )
-
-
-def release_round(
-    connection: sqlite3.Connection, task: int, number: int, reports: int, estimate: bytes, released: bytes
-) -> None:
-    """Store what a sealed round released; it happens once, or not at all."""
-    changed = connection.execute(
-        "UPDATE rounds SET state = 'released', released_hour = ?, reports = ?, estimate = ?, released = ?"
-        " WHERE task = ? AND round = ? AND state = 'counting'",
-        (_hour(), reports, estimate, released, task, number),
-    )
-    if changed.rowcount != 1:
-        raise sqlite3.IntegrityError("a round can be released once only")
 
 
 def delete_reports(connection: sqlite3.Connection, task: int | None, before: int | None) -> int:
@@ -263,11 +199,6 @@ def _erase(connection: sqlite3.Connection, words: str, values: dict[str, int | N
         return connection.execute(words, values).rowcount
     finally:
         connection.execute("PRAGMA secure_delete = OFF")
-
-
-def _hour() -> int:
-    """The present time, rounded down to the hour, in seconds since 1970."""
-    return int(time.time()) // 3600 * 3600
 
 
 def _open(path: Path) -> sqlite3.Connection:

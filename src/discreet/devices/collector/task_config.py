@@ -15,21 +15,23 @@ from discreet.catalogue import Catalogue
 from discreet.devices.device.question import MAX_ITEMS, QuestionInvalid
 from discreet.devices.device.terms import Terms, TermsInvalid
 from discreet.devices.learner import Learner
+from discreet.devices.outcome import refuse_paid
 from discreet.devices.schedule import DeviceSettings
-from discreet.devices.statement import refuse_paid
 from discreet.errors import CatalogueInvalid, SettingsInvalid
+from discreet.web.server import explain
 
-__all__ = ["CatalogueContent", "Close", "Delete", "Report", "TaskConfig", "explain", "make_config"]
+__all__ = ["Close", "Delete", "Report", "TaskConfig", "make_config"]
 
-_STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 TaskName = Annotated[str, Field(pattern=r"^[a-z0-9-]{1,64}$")]
 RoundNumber = Annotated[int, Field(ge=1, le=(1 << 31) - 1)]
 
 
-class Report(BaseModel):
-    """One device's answer: one bit, under a pseudonym that is random for each task."""
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
-    model_config = _STRICT
+
+class Report(_Strict):
+    """One device's answer: one bit, under a pseudonym that is random for each task."""
 
     task: TaskName
     round: RoundNumber
@@ -41,39 +43,26 @@ class Report(BaseModel):
         return bytes.fromhex(self.device) + bytes((self.bit,))
 
 
-class Close(BaseModel):
+class Close(_Strict):
     """Which round to end; named, so that a repeated request does not end the next one too."""
-
-    model_config = _STRICT
 
     round: RoundNumber
 
 
-class Delete(BaseModel):
+class Delete(_Strict):
     """What to delete of a task: the reports of its released rounds, or all of it."""
-
-    model_config = _STRICT
 
     what: Literal["reports", "task"]
 
 
-def explain(error: ValidationError) -> str:
-    """The first mistake in one line, without the value that was sent."""
-    first = error.errors(include_url=False)[0]
-    where = ".".join(map(str, first["loc"]))
-    return f"{where}: {first['msg']}"[:300] if where else str(first["msg"])[:300]
-
-
-class CatalogueContent(BaseModel):
+class _Catalogue(_Strict):
     """The item list as ``Catalogue.to_json`` writes it: ids, and titles in the same order, null where unknown."""
-
-    model_config = _STRICT
 
     ids: Annotated[list[int] | list[str], Field(min_length=1, max_length=MAX_ITEMS)]
     titles: Annotated[list[str | None], Field(max_length=MAX_ITEMS)] | None = None
 
 
-class TaskConfig(BaseModel):
+class TaskConfig(_Strict):
     """A task to be created.
 
     Parameters
@@ -97,10 +86,8 @@ class TaskConfig(BaseModel):
         the minimum; left out, somebody ends it.
     """
 
-    model_config = _STRICT
-
     task: TaskName
-    catalogue: CatalogueContent
+    catalogue: _Catalogue
     range: tuple[float, float]
     epsilon: Annotated[float, Field(gt=0.0)]
     settings: DeviceSettings = DeviceSettings()
@@ -150,16 +137,7 @@ class TaskConfig(BaseModel):
         return self
 
 
-def make_config(
-    task: str,
-    catalogue: Catalogue,
-    rating_range: tuple[float, float],
-    epsilon: float,
-    settings: dict[str, Any],
-    minimum: int = 1000,
-    enough: int | None = None,
-    hours: float | None = None,
-) -> TaskConfig:
+def make_config(catalogue: Catalogue, settings: dict[str, Any], **given: Any) -> TaskConfig:
     """The configuration of a new task; every mistake is named, and is refused here before anything is sent.
 
     Raises
@@ -170,19 +148,11 @@ def make_config(
     checked = DeviceSettings.checked(**settings)
     refuse_paid(catalogue)
     try:
-        config = TaskConfig(
-            task=task,
-            catalogue=CatalogueContent.model_validate_json(catalogue.to_json()),
-            range=rating_range,
-            epsilon=epsilon,
-            settings=checked,
-            minimum=minimum,
-            enough=enough,
-            hours=hours,
-        )
+        listed = _Catalogue.model_validate_json(catalogue.to_json())
+        config = TaskConfig(catalogue=listed, settings=checked, **given)
         _ = config.terms
     except ValidationError as error:
-        raise SettingsInvalid(explain(error)) from None
+        raise SettingsInvalid(explain(error.errors(include_url=False))) from None
     except (TermsInvalid, QuestionInvalid) as error:
         raise SettingsInvalid(str(error)) from None
     return config

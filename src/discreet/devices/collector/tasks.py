@@ -10,27 +10,29 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from discreet.devices.collector import store as stored
-from discreet.devices.collector.store import RoundRow, Store
-from discreet.devices.collector.task_config import TaskConfig, explain
+from discreet.devices.collector.store import Store
+from discreet.devices.collector.task_config import TaskConfig
 from discreet.devices.collector.writer import Writer
 from discreet.devices.device.question import Question
 from discreet.devices.estimator import Estimator
 from discreet.devices.learner import Estimate, Learner
 from discreet.errors import DiscreetError, SettingsInvalid
 from discreet.operations import Log
+from discreet.web.server import explain
 
-__all__ = ["Count", "Task", "Tasks", "read_tasks"]
+__all__ = ["Task", "Tasks", "read_tasks"]
 
 MOST_TASKS = 1000
+_COUNT = "SELECT count(*) FROM reports WHERE task = ? AND round = ?"
 
 
 @dataclass
@@ -51,45 +53,33 @@ class Task:
         return self.question.to_json().encode()
 
 
-@dataclass(frozen=True)
-class Count:
-    """How far a task is: its open round (0 at its end), when it was opened, its reports, and those of all before."""
-
-    round: int
-    opened: int
-    reports: int
-    released: tuple[int, ...]
-
-
 def read_tasks(store: Store) -> list[tuple[Task, bool]]:
     """All stored tasks as they stand, each with whether its round is sealed and waits to be counted."""
+    words = "SELECT question, state, reports, estimate FROM rounds WHERE task = ? ORDER BY round"
     try:
         found = []
         for identity, name, config in store.read("SELECT id, task, config FROM tasks ORDER BY id"):
-            rounds = store.rounds(identity)
-            sealed = bool(rounds) and rounds[-1].state == "counting"
-            found.append((_restored(store, identity, name, config, rounds), sealed))
+            try:
+                found.append(_restored(identity, name, config, store.read(words, identity)))
+            except (DiscreetError, ValueError) as error:
+                why = explain(error.errors()) if isinstance(error, ValidationError) else str(error)
+                raise SettingsInvalid(f"task {name} in {store.path} is damaged: {why}") from error
         return found
     except sqlite3.DatabaseError as error:
         raise SettingsInvalid(f"{store.path} is damaged: {error}") from error
 
 
-def _restored(store: Store, identity: int, name: str, text: str, rounds: list[RoundRow]) -> Task:
-    try:
-        config = TaskConfig.model_validate_json(text)
-        if config.task != name:
-            raise ValueError(f"its configuration names {config.task}")
-        task = Task(identity, config, config.learner(), None)
-        for past in rounds:
-            if past.estimate is not None:
-                estimate = Estimate(np.frombuffer(past.estimate), past.reports or 0)
-                task.learner = task.learner.after(estimate)
-        if rounds and rounds[-1].state != "released":
-            task.question = Question.from_json(rounds[-1].question)
-    except (DiscreetError, ValueError) as error:
-        why = explain(error) if isinstance(error, ValidationError) else str(error)
-        raise SettingsInvalid(f"task {name} in {store.path} is damaged: {why}") from error
-    return task
+def _restored(identity: int, name: str, text: str, rounds: list[Any]) -> tuple[Task, bool]:
+    config = TaskConfig.model_validate_json(text)
+    if config.task != name:
+        raise ValueError(f"its configuration names {config.task}")
+    task, state = Task(identity, config, config.learner(), None), "released"
+    for question, state, reports, estimate in rounds:
+        if estimate is not None:
+            task.learner = task.learner.after(Estimate(np.frombuffer(estimate), reports or 0))
+        if state != "released":
+            task.question = Question.from_json(question)
+    return task, state == "counting"
 
 
 class Tasks:
@@ -98,16 +88,9 @@ class Tasks:
     ``keep_days`` after its release a round's reports are deleted; left out, they stay.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        writer: Writer,
-        log: Log,
-        keep_days: float | None = None,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, store: Store, writer: Writer, log: Log, keep_days: float | None) -> None:
         self._store, self._writer, self._log = store, writer, log
-        self._keep_days, self._clock = keep_days, clock
+        self._keep_days = keep_days
         self._tasks: dict[str, Task] = {}
         self._said: set[tuple[str, int]] = set()
 
@@ -151,7 +134,7 @@ class Tasks:
             except sqlite3.IntegrityError:
                 raise HTTPException(409, "there is a task of that name already") from None
             identity = int(made.lastrowid or 0)
-            stored.open_round(connection, identity, question.round, question.to_json().encode())
+            _open_round(connection, identity, question)
             return identity
 
         task = Task(await self._writer.run(write), config, learner, question)
@@ -167,18 +150,27 @@ class Tasks:
                 raise HTTPException(409, f"round {number} is not open")
 
             def seal(connection: sqlite3.Connection) -> None:
-                reports = stored.count_reports(connection, task.id, number)
+                """From here on the round's reports cannot change."""
+                ((reports,),) = connection.execute(_COUNT, (task.id, number))
                 if reports < task.config.minimum:
                     why = f"{reports} reports are there; a release needs {task.config.minimum}"
                     raise HTTPException(409, why)
-                stored.seal_round(connection, task.id, number)
+                words = "UPDATE rounds SET state = 'counting' WHERE task = ? AND round = ? AND state = 'open'"
+                connection.execute(words, (task.id, number))
 
             await self._writer.run(seal)
             return await self._release(task)
 
-    async def count(self, name: str) -> Count:
-        """How far a task is; for the operator."""
-        return await asyncio.to_thread(self._count_open, self.get(name))
+    async def count(self, name: str) -> dict[str, Any]:
+        """How far a task is, for the operator: its open round (0 at its end), its reports, and those of all before."""
+        task, number = self.get(name), 0
+        if task.question is not None:
+            number = task.question.round
+        ((reports,),) = await asyncio.to_thread(self._store.read, _COUNT, task.id, number)
+        words = "SELECT reports FROM rounds WHERE task = ? AND state = 'released' ORDER BY round"
+        released = [one for (one,) in await asyncio.to_thread(self._store.read, words, task.id)]
+        content = {"task": name, "round": number, "reports": reports, "minimum": task.config.minimum}
+        return {**content, "released": released}
 
     async def delete_reports(self, name: str | None = None, before: int | None = None) -> int:
         """Delete reports of released rounds, of one task or all, released before a time or ever; gives how many."""
@@ -218,7 +210,7 @@ class Tasks:
                 self._log.say("round not ended", task=name, why=why)
         if self._keep_days is not None:
             try:
-                deleted = await self.delete_reports(before=int(self._clock() - 86_400.0 * self._keep_days))
+                deleted = await self.delete_reports(before=int(time.time() - 86_400.0 * self._keep_days))
             except sqlite3.Error as error:
                 self._log.say("old reports not deleted", why=str(error))
             else:
@@ -226,32 +218,22 @@ class Tasks:
                     self._log.say("old reports deleted", reports=deleted)
 
     async def _end_if_due(self, name: str) -> None:
-        config = self.get(name).config
-        if config.enough is None and config.hours is None:
+        task = self.get(name)
+        config, question = task.config, task.question
+        if question is None or (config.enough is None and config.hours is None):
             return
         count = await self.count(name)
-        if not count.round:
-            return
-        full = config.enough is not None and count.reports >= max(config.enough, config.minimum)
-        due = config.hours is not None and self._clock() >= count.opened + 3600.0 * config.hours
-        if full or (due and count.reports >= config.minimum):
-            await self.close(name, count.round)
-        elif due and (name, count.round) not in self._said:
-            self._said.add((name, count.round))
-            numbers = {"round": count.round, "reports": count.reports, "minimum": config.minimum}
+        number, reports = question.round, count["reports"]
+        words = "SELECT opened_hour FROM rounds WHERE task = ? AND round = ?"
+        ((opened,),) = await asyncio.to_thread(self._store.read, words, task.id, number)
+        full = config.enough is not None and reports >= max(config.enough, config.minimum)
+        due = config.hours is not None and time.time() >= opened + 3600.0 * config.hours
+        if full or (due and reports >= config.minimum):
+            await self.close(name, number)
+        elif due and (name, number) not in self._said:
+            self._said.add((name, number))
+            numbers = {"round": number, "reports": reports, "minimum": config.minimum}
             self._log.say("deadline passed", task=name, **numbers)
-
-    def _count_open(self, task: Task) -> Count:
-        words = "SELECT round, opened_hour, reports FROM rounds WHERE task = ? ORDER BY round"
-        rounds = self._store.read(words, task.id)
-        released = tuple(reports for _, _, reports in rounds if reports is not None)
-        if task.question is None:
-            return Count(0, 0, 0, released)
-        number = task.question.round
-        opened = next(hour for one, hour, _ in rounds if one == number)
-        words = "SELECT count(*) FROM reports WHERE task = ? AND round = ?"
-        ((reports,),) = self._store.read(words, task.id, number)
-        return Count(number, opened, reports, released)
 
     async def _release(self, task: Task) -> int:
         question = task.question
@@ -260,10 +242,15 @@ class Tasks:
         following, released = learner.question(), learner.released()
 
         def write(connection: sqlite3.Connection) -> None:
-            counted = (estimate.answers, estimate.values.tobytes(), released)
-            stored.release_round(connection, task.id, question.round, *counted)
+            changed = connection.execute(
+                "UPDATE rounds SET state = 'released', released_hour = ?, reports = ?, estimate = ?, released = ?"
+                " WHERE task = ? AND round = ? AND state = 'counting'",
+                (_hour(), estimate.answers, estimate.values.tobytes(), released, task.id, question.round),
+            )
+            if changed.rowcount != 1:
+                raise sqlite3.IntegrityError("a round can be released once only")
             if following is not None:
-                stored.open_round(connection, task.id, following.round, following.to_json().encode())
+                _open_round(connection, task.id, following)
 
         await self._writer.run(write)
         task.learner, task.question = learner, following
@@ -276,3 +263,15 @@ class Tasks:
             estimator.add(devices, bits)
         estimate = Estimate(estimator.estimate(), estimator.answers)
         return estimate, task.learner.after(estimate)
+
+
+def _open_round(connection: sqlite3.Connection, task: int, question: Question) -> None:
+    connection.execute(
+        "INSERT INTO rounds(task, round, question, state, opened_hour) VALUES (?, ?, ?, 'open', ?)",
+        (task, question.round, question.to_json().encode(), _hour()),
+    )
+
+
+def _hour() -> int:
+    """The present time, rounded down to the hour, in seconds since 1970."""
+    return int(time.time()) // 3600 * 3600

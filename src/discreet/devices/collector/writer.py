@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import enum
 import sqlite3
-import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 from discreet.devices.collector.store import RECORD, Store
@@ -62,40 +62,29 @@ class _Report(NamedTuple):
     answer: asyncio.Future[Verdict]
 
 
-class _Work(NamedTuple):
-    run: Callable[[sqlite3.Connection], Any]
-    answer: asyncio.Future[Any]
-
-
 class Writer:
     """The only connection that writes, and its thread."""
 
-    def __init__(self, store: Store, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self, store: Store) -> None:
         self._connection = store.connect()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="collector-writer")
         self._reports: deque[_Report] = deque()
-        self._works: deque[_Work] = deque()
-        self._wake = threading.Event()
-        self._stopping = self._failed = False
-        self._thread = threading.Thread(target=self._run, name="collector-writer", daemon=True)
-        self._thread.start()
+        self._working: asyncio.Task[None] | None = None
+        self._failed = False
 
     def keep(self, task: int, number: int, record: bytes) -> asyncio.Future[Verdict]:
         """Write one report; the future is done after its commit."""
         if len(self._reports) >= LONGEST_QUEUE:
             raise Overloaded
-        answer: asyncio.Future[Verdict] = self._loop.create_future()
+        answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
         self._reports.append(_Report(task, number, record, answer))
-        if not self._wake.is_set():  # whoever clears it looks at the queue afterwards
-            self._wake.set()
+        if self._working is None:
+            self._working = asyncio.ensure_future(self._work())
         return answer
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run ``work`` in a transaction of its own between two batches."""
-        answer: asyncio.Future[T] = self._loop.create_future()
-        self._works.append(_Work(work, answer))
-        self._wake.set()
-        return await answer
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._commit, work)
 
     @property
     def waiting(self) -> int:
@@ -105,60 +94,62 @@ class Writer:
     @property
     def trouble(self) -> str | None:
         """Why reports cannot be kept now, in words; none if all is well."""
-        if not self._thread.is_alive():
-            return "the collector is stopping"
         if self._failed:
             return "the store could not be written last time"
         return "too many reports are waiting" if len(self._reports) >= LONGEST_QUEUE else None
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
         """Write what is waiting and end the thread."""
-        self._stopping = True
-        self._wake.set()
-        self._thread.join()
+        if self._working is not None:
+            await self._working
+        self._thread.shutdown()
         self._connection.close()
 
-    def _run(self) -> None:
-        while True:
-            self._wake.wait()
-            self._wake.clear()
-            while self._reports or self._works:
-                while self._works:
-                    one = self._works.popleft()
-                    self._commit([one.answer], lambda work=one: [work.run(self._connection)])  # type: ignore[misc]
-                if self._reports:
-                    count = min(len(self._reports), LARGEST_BATCH)
-                    batch = [self._reports.popleft() for _ in range(count)]
-                    self._commit([one.answer for one in batch], lambda batch=batch: self._write(batch))  # type: ignore[misc]
-            if self._stopping:
-                return
+    async def _work(self) -> None:
+        """Write batch after batch; whoever waits is told after the commit, and of a full disk nothing else."""
+        while self._reports:
+            loop = asyncio.get_running_loop()
+            for report, result in await loop.run_in_executor(self._thread, self._write_batch):
+                if report.answer.cancelled():
+                    continue
+                if isinstance(result, Exception):
+                    report.answer.set_exception(result)
+                else:
+                    report.answer.set_result(result)
+        self._working = None
 
-    def _commit(self, answers: list[asyncio.Future[Any]], work: Callable[[], list[Any]]) -> None:
-        """Do the work in one transaction; whoever waits is told after it, and of a full disk nothing else."""
+    def _write_batch(self) -> list[tuple[_Report, Verdict | Exception]]:
+        batch = [self._reports.popleft() for _ in range(min(len(self._reports), LARGEST_BATCH))]
+        results: Sequence[Verdict | Exception]
+        try:
+            results = self._commit(lambda _: self._write(batch))
+        except Exception as error:  # whatever it is belongs to the requests that asked
+            results = [error] * len(batch)
+        return list(zip(batch, results, strict=True))
+
+    def _commit(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do the work in one transaction, on the writer's thread."""
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            results = work()
+            result = work(self._connection)
             self._connection.execute("COMMIT")
-            self._failed = False
-        except Exception as error:  # whatever it is belongs to the requests that asked
+        except Exception as error:
             self._failed = isinstance(error, sqlite3.Error)
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
-            results = [error] * len(answers)
-        try:
-            self._loop.call_soon_threadsafe(_settle, answers, results)
-        except RuntimeError:  # the loop has ended: nobody waits for an answer any more
-            return
+            raise
+        self._failed = False
+        return result
 
     def _write(self, batch: list[_Report]) -> list[Verdict]:
         rounds: dict[tuple[int, int], list[int]] = {}
         for place, report in enumerate(batch):
             rounds.setdefault((report.task, report.round), []).append(place)
         verdicts = [Verdict.EARLY] * len(batch)
+        run = self._connection.execute
         for (task, number), places in rounds.items():
             records = b"".join(batch[place].record for place in places)
             values: dict[str, Any] = {"task": task, "round": number, "count": len(places), "records": records}
-            run = self._connection.execute
             row = run("SELECT state FROM rounds WHERE task = ? AND round = ?", (task, number)).fetchone()
             if row is None:
                 continue
@@ -170,13 +161,3 @@ class Writer:
             for at, same in run(_KNOWN, {**values, "late": late}):
                 verdicts[places[at]] = Verdict.KEPT if same else Verdict.CHANGED
         return verdicts
-
-
-def _settle(answers: list[asyncio.Future[Any]], results: list[Any]) -> None:
-    for future, result in zip(answers, results, strict=True):
-        if future.cancelled():
-            continue
-        if isinstance(result, Exception):
-            future.set_exception(result)
-        else:
-            future.set_result(result)

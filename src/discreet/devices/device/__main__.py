@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import os
 import sqlite3
 import sys
+from pathlib import Path
 from typing import Any
 
 from .catalogue import Id, digest, read_ids
 from .client import PACE_SECONDS, answer_round, fetch_released, join, recommend_items
 from .store import DeviceStore
-from .transcript import page, transcript
 from .transport import Connection
 
 __all__ = ["main"]
@@ -32,20 +31,16 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _rate(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
-    numbers = None
-    if options.catalogue is not None:
-        ids = read_ids(options.catalogue)
-        numbers = {str(one): number for number, one in enumerate(ids)}
+    ids = None if options.catalogue is None else read_ids(options.catalogue)
+    numbers = None if ids is None else {str(one): number for number, one in enumerate(ids)}
     with open(options.ratings, newline="", encoding="utf-8") as rows:
         reader = csv.reader(rows)
         try:
             ratings = {_number(item, numbers): float(rating) for item, rating in reader}
         except (ValueError, csv.Error) as error:
-            what = "an item's index" if numbers is None else "an item of the list"
-            raise ValueError(
-                f"{options.ratings}, line {reader.line_num}: not {what} and a rating ({error})"
-            ) from error
-    if options.catalogue is not None:
+            where = f"{options.ratings}, line {reader.line_num}"
+            raise ValueError(f"{where}: not an item and a rating ({error})") from error
+    if ids is not None:
         store.pin_catalogue(digest(ids))
     store.rate(ratings)
     return {"ratings": len(store.ratings())}
@@ -96,31 +91,15 @@ def _leave(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
     return {"left": options.task, "spent": float(store.spent(options.task))}
 
 
-def _page(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
-    with open(options.out, "w", encoding="utf-8", opener=_own) as file:
-        file.write(page(transcript(store)))
-    return {"page": options.out}
-
-
-def _own(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
-def _status(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
-    tasks = {
-        task: {"spent": float(store.spent(task)), "agreed": store.terms(task).epsilon}
-        for task in store.tasks()
-    }
-    spent = {"spent": float(store.spent_in_all()), "cap": store.cap()}
-    return {"ratings": len(store.ratings()), "tasks": tasks, **spent}
+def _status(store: DeviceStore, _: argparse.Namespace) -> dict[str, Any]:
+    found = store.transcript()
+    tasks = {task["task"]: {"spent": task["spent"], "agreed": task["agreed"]} for task in found["tasks"]}
+    return {**found, "tasks": tasks}
 
 
 def _connect(options: argparse.Namespace) -> Connection:
-    token = None
-    if options.token_file is not None:
-        with open(options.token_file, encoding="utf-8") as file:
-            token = file.read().strip()
-    return Connection(options.url, token=token, authorities=options.authorities)
+    token = options.token_file and Path(options.token_file).read_text(encoding="utf-8").strip()
+    return Connection(options.url, token)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -135,7 +114,6 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("url", help="http(s)://host:port of the collector")
             command.add_argument("task")
             command.add_argument("--token-file", help="file with the token for devices")
-            command.add_argument("--authorities", help="file with the certificates to trust")
         return command
 
     rate = add("rate", _rate, "write down ratings")
@@ -147,23 +125,19 @@ def _parser() -> argparse.ArgumentParser:
     given.add_argument("--catalogue", help="the item list: refuse a task about another one")
     given.add_argument("--digest", help="digest of the item list: refuse a task about another one")
     paced = "send a whole number of seconds times this after starting, so that time tells nothing; 0: at once"
-    add("answer", _answer, "answer the open round, once", asks=True).add_argument(
-        "--pace", type=float, default=PACE_SECONDS, help=paced
-    )
-    add("fetch", _fetch, "get the item side released after a round", asks=True).add_argument(
-        "round", type=int
-    )
+    answering = add("answer", _answer, "answer the open round, once", asks=True)
+    answering.add_argument("--pace", type=float, default=PACE_SECONDS, help=paced)
+    fetching = add("fetch", _fetch, "get the item side released after a round", asks=True)
+    fetching.add_argument("round", type=int)
     best = add("recommend", _recommend, "the best items by what was released last; nothing is sent")
     best.add_argument("task")
     best.add_argument("-n", type=int, default=10)
     best.add_argument("--catalogue", help="the item list; without it, items are shown by index")
-    add("status", _status, "what was agreed and what is spent")
     most = add("cap", _cap, "most that all tasks together may spend")
     most.add_argument("epsilon", help="a number above 0, or none")
     add("leave", _leave, "answer no more questions of a task").add_argument("task")
-    add("transcript", lambda store, _: transcript(store), "every question and answer, and what it cost")
-    shown = add("page", _page, "the same as a page for a browser, in one file")
-    shown.add_argument("out", help="the file to write")
+    add("status", _status, "what was agreed and what is spent")
+    add("transcript", lambda store, _: store.transcript(), "every question and answer, and what it cost")
     return parser
 
 

@@ -47,7 +47,9 @@ def answer(
     """
     if not question.takes_part(device_id):
         raise QuestionInvalid("this question is for other devices")
-    _check_sizes(question, side)
+    wanted = (question.items, question.rank)
+    if question.kind == "factors" and (side is None or (side.items, side.rank) != wanted):
+        raise QuestionInvalid("a question about factors needs a released item side of the same size and rank")
     try:
         value = truth(question, *_usable(question, ratings), device_id, side)
     except Exception:  # whatever it is, it depends on the ratings: nobody may notice
@@ -67,8 +69,6 @@ def truth(
     The length of the vector does not matter for the sign, so it is not normalised. Private, and so is whether it
     raises: :func:`answer` is what a device calls.
     """
-    _check_sizes(question, side)
-    _check_ratings(question, items, values)
     entries, repeat = _entries(question, items, values, side)
     rotation, coordinate = question.place(device_id)
     blocks: dict[int, bytes] = {}
@@ -127,23 +127,8 @@ def _entries(
     return [rest * own for rest in left for own in coefficients[1:]], question.rank
 
 
-def _check_sizes(question: Question, side: DeviceItemSide | None) -> None:
-    if question.kind != "factors":
-        return
-    if side is None or (side.items, side.rank) != (question.items, question.rank):
-        raise QuestionInvalid("a question about factors needs a released item side of the same size and rank")
-
-
 def _usable(question: Question, ratings: Mapping[int, float]) -> tuple[list[int], list[float]]:
     """Items in order and their ratings, without those outside of the catalogue or the range."""
     low, high = question.range
     items = sorted(i for i, value in ratings.items() if 0 <= i < question.items and low <= value <= high)
     return items, [float(ratings[item]) for item in items]
-
-
-def _check_ratings(question: Question, items: Sequence[int], values: Sequence[float]) -> None:
-    if any(not 0 <= item < question.items for item in items):
-        raise QuestionInvalid(f"an item is outside of the catalogue of {question.items}")
-    low, high = question.range
-    if any(not low <= value <= high for value in values):
-        raise QuestionInvalid(f"a rating is outside of the range from {low:g} to {high:g}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import quote
 
 from .answer import answer
@@ -15,7 +15,7 @@ from .store import DeviceStore
 from .terms import Terms, TermsInvalid
 from .transport import CollectorRefused, Connection
 
-__all__ = ["PACE_SECONDS", "Cost", "answer_round", "fetch_released", "join", "recommend_items"]
+__all__ = ["PACE_SECONDS", "Outcome", "answer_round", "fetch_released", "join", "recommend_items"]
 
 PACE_SECONDS = 1.0
 """An answer leaves a whole number of these after the device began to work on it."""
@@ -23,13 +23,11 @@ PACE_SECONDS = 1.0
 Result = Literal["answered", "already answered", "not asked", "too late", "task has ended"]
 
 
-class Cost(NamedTuple):
-    """What a round cost this device."""
+class Outcome(NamedTuple):
+    """What came of a round, and how long this device worked on it."""
 
     result: Result
     round: int
-    bytes_sent: int
-    bytes_received: int
     compute_ms: float
 
 
@@ -58,7 +56,9 @@ def join(
     return terms
 
 
-def answer_round(store: DeviceStore, connection: Connection, task: str, pace: float = PACE_SECONDS) -> Cost:
+def answer_round(
+    store: DeviceStore, connection: Connection, task: str, pace: float = PACE_SECONDS
+) -> Outcome:
     """Answer the open round, at most once however often this is called or killed.
 
     Order matters: the bit is drawn, charged and on disk before it is sent. If sending fails, call again: the
@@ -72,7 +72,7 @@ def answer_round(store: DeviceStore, connection: Connection, task: str, pace: fl
         question = Question.from_json(connection.get(f"/v1/tasks/{task}/question"))
     except CollectorRefused as refused:
         if refused.status == 410:
-            return Cost("task has ended", 0, connection.sent, connection.received, 0.0)
+            return Outcome("task has ended", 0, 0.0)
         raise
     if question.task != task:
         raise QuestionInvalid("the collector sent another task's question")
@@ -84,36 +84,35 @@ def answer_round(store: DeviceStore, connection: Connection, task: str, pace: fl
     spent = 1000.0 * (time.perf_counter() - started)
     result: Result = "not asked" if given.bit is None else "already answered"
     if given.bit is not None and not given.sent:
-        report = {"task": task, "round": question.round, "device": device.hex(), "bit": given.bit}
         _wait(started, pace)
-        result = _send(connection, report)
+        result = _send(connection, task, question.round, device, given.bit)
         store.mark_sent(task, question.round)
-    return Cost(result, question.round, connection.sent, connection.received, spent)
+    return Outcome(result, question.round, spent)
 
 
 def fetch_released(store: DeviceStore, connection: Connection, task: str, number: int) -> DeviceItemSide:
     """The item side after a round, from the device's file or else from the collector."""
     kept = store.released(task)
-    if kept is None or kept[0] != number:
-        terms = store.terms(task)
-        body = connection.get(f"/v1/tasks/{task}/released/{number}", largest_file(terms.items))
-        side = DeviceItemSide.from_bytes(body)
-        if (side.round, side.items, side.range) != (number, terms.items, terms.range):
-            raise QuestionInvalid("the collector sent the item side of another round, catalogue or range")
-        store.keep_released(task, number, body)
-        return side
-    return DeviceItemSide.from_bytes(kept[1])
+    if kept is not None and kept.round == number:
+        return kept
+    terms = store.terms(task)
+    body = connection.get(f"/v1/tasks/{task}/released/{number}", largest_file(terms.items))
+    side = DeviceItemSide.from_bytes(body)
+    if (side.round, side.items, side.range) != (number, terms.items, terms.range):
+        raise QuestionInvalid("the collector sent the item side of another round, catalogue or range")
+    store.keep_released(task, body)
+    return side
 
 
 def recommend_items(store: DeviceStore, task: str, n: int = 10) -> list[tuple[int, float]]:
     """The best items by what was released last; nothing is sent."""
-    kept = store.released(task)
-    if kept is None:
+    side = store.released(task)
+    if side is None:
         raise TermsInvalid("nothing has been released to this device yet")
     terms = store.terms(task)
     low, high = terms.range
     ratings = {i: v for i, v in store.ratings().items() if 0 <= i < terms.items and low <= v <= high}
-    return recommend(ratings, DeviceItemSide.from_bytes(kept[1]), terms.range, n)
+    return recommend(ratings, side, terms.range, n)
 
 
 def _wait(started: float, pace: float) -> None:
@@ -122,9 +121,9 @@ def _wait(started: float, pace: float) -> None:
         time.sleep(max(0.0, max(1, math.ceil(passed / pace)) * pace - passed))
 
 
-def _send(connection: Connection, report: dict[str, Any]) -> Result:
+def _send(connection: Connection, task: str, number: int, device: bytes, bit: int) -> Result:
     try:
-        connection.post("/v1/reports", report)
+        connection.post("/v1/reports", {"task": task, "round": number, "device": device.hex(), "bit": bit})
     except CollectorRefused as refused:
         if refused.status == 410:
             return "too late"

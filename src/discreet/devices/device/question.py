@@ -7,9 +7,7 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from typing import Any, Literal, cast
-
-from .strict_json import is_number, read_object
+from typing import Any, Literal
 
 __all__ = ["DEVICE_ID_BYTES", "KINDS", "MAX_COORDINATES", "Kind", "Question", "QuestionInvalid"]
 
@@ -22,7 +20,7 @@ MAX_COORDINATES = 1 << 26
 MAX_QUESTION_BYTES = 4096
 
 _TASK = re.compile(r"[a-z0-9-]{1,64}\Z")
-_SEED = re.compile(r"[0-9a-f]{64}\Z")
+_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 _FIELDS = ("task", "round", "kind", "epsilon", "seed", "rotations", "items", "rank", "range", "participants")
 
 
@@ -69,7 +67,27 @@ class Question:
     participants: tuple[int, int] = (0, 1)
 
     def __post_init__(self) -> None:
-        _check(self)
+        index, count = self.participants
+        ranks = (1, 64) if self.kind == "factors" else (0, 0)
+        whole = is_whole(self.items, 1, MAX_ITEMS) and is_whole(self.rank, *ranks)
+        power = is_whole(self.rotations, 1, 256) and self.rotations.bit_count() == 1
+        grouped = is_whole(count, 1, 1 << 20) and is_whole(index, 0, count - 1)
+        demands = (
+            ("task", is_task(self.task), "1 to 64 of a-z, 0-9 and -"),
+            ("round", is_whole(self.round, 1, (1 << 32) - 1), "a whole number from 1"),
+            ("kind", self.kind in KINDS, f"one of {', '.join(KINDS)}"),
+            ("epsilon", is_epsilon(self.epsilon, 20.0), "above 0, at most 20"),
+            ("seed", is_digest(self.seed), "64 digits of 0-9 and a-f"),
+            ("rotations", power, "a power of two from 1 to 256"),
+            ("items", is_whole(self.items, 1, MAX_ITEMS), f"a whole number from 1 to {MAX_ITEMS}"),
+            ("rank", whole, "1 to 64 for factors and 0 for anything else"),
+            ("rank", whole and self.coordinates <= MAX_COORDINATES, f"at most {MAX_COORDINATES} / items"),
+            ("range", is_range(self.range), "two finite numbers, the lower first"),
+            ("participants", grouped, "an index and a larger count, at most 1048576"),
+        )
+        for name, holds, wanted in demands:
+            if not holds:
+                raise QuestionInvalid(f"{name} of a question must be {wanted}")
 
     @property
     def coordinates(self) -> int:
@@ -101,8 +119,7 @@ class Question:
 
     def to_json(self) -> str:
         """The question in its one canonical form."""
-        fields = {name: getattr(self, name) for name in _FIELDS}
-        return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return canonical(self, _FIELDS)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Question:
@@ -110,70 +127,89 @@ class Question:
         if len(text) > MAX_QUESTION_BYTES:
             raise QuestionInvalid(f"a question has at most {MAX_QUESTION_BYTES} bytes, this one {len(text)}")
         try:
-            fields = read_object(text)
+            fields = read_fields(text, _FIELDS, ("epsilon",))
         except ValueError as error:
-            raise QuestionInvalid(f"a question is one JSON object: {error}") from error
-        return cls.from_fields(fields)
-
-    @classmethod
-    def from_fields(cls, fields: Any) -> Question:
-        """The same from a decoded JSON object."""
-        if not isinstance(fields, dict) or set(fields) != set(_FIELDS):
-            raise QuestionInvalid(f"a question has exactly the fields {', '.join(_FIELDS)}")
-        low, high = _pair(fields, "range")
-        index, count = _pair(fields, "participants")
-        known = {name: fields[name] for name in _FIELDS[:8]}
-        if is_number(known["epsilon"]):
-            known["epsilon"] = float(known["epsilon"])
-        if is_number(low) and is_number(high):
-            low, high = float(low), float(high)
-        return cls(**known, range=(low, high), participants=(index, count))
+            raise QuestionInvalid(f"this is not a question: {error}") from error
+        groups = fields["participants"]
+        if not isinstance(groups, list) or len(groups) != 2:
+            raise QuestionInvalid("participants of a question must be a list of two")
+        return cls(**{**fields, "participants": tuple(groups)})
 
     def _salt(self) -> bytes:
         return bytes.fromhex(self.seed) + self.round.to_bytes(4, "big")
-
-
-def _check(question: Question) -> None:
-    """Refuse a question with any field out of its range."""
-    task, seed, rotations, rank = question.task, question.seed, question.rotations, question.rank
-    low, high = question.range
-    index, count = question.participants
-    finite = type(low) is float and type(high) is float and math.isfinite(low) and math.isfinite(high)
-    ranks = (1, 64) if question.kind == "factors" else (0, 0)
-    power = _whole(rotations, 1, 256) and rotations.bit_count() == 1
-    _demand(isinstance(task, str) and _TASK.match(task), "task", "1 to 64 of a-z, 0-9 and -")
-    _demand(_whole(question.round, 1, (1 << 32) - 1), "round", "a whole number from 1")
-    _demand(question.kind in KINDS, "kind", f"one of {', '.join(KINDS)}")
-    affordable = type(question.epsilon) is float and 0.0 < question.epsilon <= 20.0
-    _demand(affordable, "epsilon", "above 0, at most 20")
-    _demand(isinstance(seed, str) and _SEED.match(seed), "seed", "64 digits of 0-9 and a-f")
-    _demand(power, "rotations", "a power of two from 1 to 256")
-    _demand(_whole(question.items, 1, MAX_ITEMS), "items", f"a whole number from 1 to {MAX_ITEMS}")
-    _demand(_whole(rank, *ranks), "rank", "1 to 64 for factors and 0 for anything else")
-    _demand(question.coordinates <= MAX_COORDINATES, "rank", f"at most {MAX_COORDINATES} / items")
-    rises = finite and low < high and math.isfinite(high - low)
-    _demand(rises, "range", "two finite numbers, the lower first")
-    _demand(_whole(count, 1, 1 << 20), "participants", "an index and a count from 1 to 1048576")
-    _demand(_whole(index, 0, count - 1), "participants", "an index below the count")
-
-
-def _demand(holds: object, name: str, wanted: str) -> None:
-    if not holds:
-        raise QuestionInvalid(f"{name} of a question must be {wanted}")
-
-
-def _whole(value: object, low: int, high: int) -> bool:
-    return type(value) is int and low <= value <= high
-
-
-def _pair(fields: dict[str, Any], name: str) -> tuple[Any, Any]:
-    value = fields[name]
-    if not isinstance(value, list | tuple) or len(value) != 2:
-        raise QuestionInvalid(f"{name} of a question must be a list of two")
-    return cast("tuple[Any, Any]", tuple(value))
 
 
 def _checked_id(device_id: bytes) -> bytes:
     if not isinstance(device_id, bytes) or len(device_id) != DEVICE_ID_BYTES:
         raise QuestionInvalid(f"a device's pseudonym is {DEVICE_ID_BYTES} bytes")
     return device_id
+
+
+def is_task(value: object) -> bool:
+    """Whether this can be a task's name."""
+    return isinstance(value, str) and _TASK.match(value) is not None
+
+
+def is_digest(value: object) -> bool:
+    """Whether this is a digest or a seed: 64 hexadecimal digits."""
+    return isinstance(value, str) and _DIGEST.match(value) is not None
+
+
+def is_whole(value: object, low: int, high: int) -> bool:
+    """Whether this is an integer between two others."""
+    return type(value) is int and low <= value <= high
+
+
+def is_epsilon(value: object, most: float) -> bool:
+    """Whether this is a cost above 0 and at most ``most``."""
+    return type(value) is float and 0.0 < value <= most
+
+
+def is_range(span: tuple[object, object]) -> bool:
+    """Whether these are two finite floats, the lower first, whose distance is finite as well."""
+    low, high = span
+    return type(low) is float and type(high) is float and low < high and math.isfinite(high - low)
+
+
+def canonical(one: object, names: tuple[str, ...]) -> str:
+    """The fields of an object as JSON, in one form."""
+    fields = {name: getattr(one, name) for name in names}
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def read_fields(text: str | bytes, names: tuple[str, ...], numbers: tuple[str, ...]) -> dict[str, Any]:
+    """The fields of one JSON object from a server that is not trusted; a ValueError for anything else.
+
+    There are exactly these ``names``, none of them twice, and no NaN or infinity. ``range`` is two numbers; they and
+    the ``numbers`` may be written as whole numbers that a float holds exactly, and become floats.
+    """
+    try:
+        # The module would take bytes for UTF-16 or UTF-32 where they look like it.
+        text = text if isinstance(text, str) else str(text, "utf-8")
+        fields = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_repeats)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if not isinstance(fields, dict) or set(fields) != set(names):
+        raise ValueError(f"it has exactly the fields {', '.join(names)}")
+    span = fields["range"]
+    if not isinstance(span, list) or len(span) != 2:
+        raise ValueError("range must be two numbers")
+    fields["range"] = tuple(_float("range", end) for end in span)
+    return fields | {name: _float(name, fields[name]) for name in numbers}
+
+
+def _float(name: str, value: object) -> float:
+    if type(value) is float or (type(value) is int and abs(value) < 1 << 53):
+        return float(value)
+    raise ValueError(f"{name} must be a number")
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number")
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a field is given twice")
+    return fields

@@ -28,8 +28,6 @@ def recommend(
     side: DeviceItemSide,
     rating_range: tuple[float, float],
     n: int = 10,
-    *,
-    exclude_seen: bool = True,
 ) -> list[tuple[int, float]]:
     """The ``n`` best items, best first, and their predictions.
 
@@ -47,7 +45,7 @@ def recommend(
     """
     if len(side.popularity) > 1 and min(side.popularity) == max(side.popularity):
         return []
-    items = [item for item in range(side.items) if not (exclude_seen and item in ratings)]
+    items = [item for item in range(side.items) if item not in ratings]
     own, predictions = _predictions(ratings, side, items)
     worth = list(predictions)
     popularity = [side.popularity[item] for item in items] if side.popularity else [0.0] * len(items)

@@ -6,20 +6,22 @@ answer is sent again, never a new one: two answers to one question would cost tw
 
 from __future__ import annotations
 
-import hashlib
+import json
 import math
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from .item_side import DeviceItemSide
 from .question import DEVICE_ID_BYTES, Question
 from .terms import Terms, TermsInvalid
 
-__all__ = ["APPLICATION", "Answer", "DeviceStore", "Round", "StoreInvalid"]
+__all__ = ["Answer", "DeviceStore", "StoreInvalid"]
 
 APPLICATION = 0x64736364
 _SCHEMA = f"""
@@ -35,14 +37,13 @@ CREATE TABLE tasks(
 CREATE TABLE rounds(
     task TEXT NOT NULL REFERENCES tasks(task),
     round INTEGER NOT NULL,
-    question BLOB NOT NULL,
     epsilon REAL NOT NULL,
     bit INTEGER CHECK (bit IN (0, 1)),
     sent INTEGER NOT NULL DEFAULT 0,
     asked TEXT NOT NULL,
     PRIMARY KEY (task, round)
 );
-CREATE TABLE released(task TEXT PRIMARY KEY REFERENCES tasks(task), round INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE TABLE released(task TEXT PRIMARY KEY REFERENCES tasks(task), body BLOB NOT NULL);
 PRAGMA application_id = {APPLICATION}
 """
 
@@ -56,16 +57,6 @@ class Answer(NamedTuple):
 
     bit: int | None
     sent: bool
-
-
-class Round(NamedTuple):
-    """A question as it was seen: its number and cost, the bit if there was one, and its text."""
-
-    round: int
-    epsilon: float
-    bit: int | None
-    sent: bool
-    asked: str
 
 
 class DeviceStore:
@@ -94,20 +85,16 @@ class DeviceStore:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
         self._connection.close()
 
     def pin_catalogue(self, digest: str) -> None:
         """Number items by the list of this digest from now on; another than the one pinned before is refused."""
-        with _Transaction(self._connection) as run:
+        with _transaction(self._connection) as run:
             _pin(run, digest)
 
     def rate(self, ratings: dict[int, float]) -> None:
         """Write ratings down, over what was there for these items."""
-        with _Transaction(self._connection) as run:
+        with _transaction(self._connection) as run:
             for item, rating in ratings.items():
                 run("INSERT OR REPLACE INTO ratings(item, rating) VALUES (?, ?)", (int(item), float(rating)))
 
@@ -121,7 +108,7 @@ class DeviceStore:
         Ratings are by number, so all tasks of one file must be about one item list: the first one pins it. Where there
         is a cap over all tasks, what they may all spend together must stay within it.
         """
-        with _Transaction(self._connection) as run:
+        with _transaction(self._connection) as run:
             _pin(run, terms.catalogue)
             if terms.task not in self.tasks():
                 self._check_promise(terms)
@@ -137,7 +124,7 @@ class DeviceStore:
     def leave(self, task: str) -> None:
         """Answer no more questions of a task; what it was promised and has not spent is free for others."""
         self._task(task)
-        with _Transaction(self._connection) as run:
+        with _transaction(self._connection) as run:
             run("UPDATE tasks SET left = 1 WHERE task = ?", (task,))
 
     def has_left(self, task: str) -> bool:
@@ -152,7 +139,7 @@ class DeviceStore:
         """
         if epsilon is not None and not 0.0 < epsilon < math.inf:
             raise TermsInvalid(f"a cap is a finite number above 0, got {epsilon}")
-        with _Transaction(self._connection) as run:
+        with _transaction(self._connection) as run:
             run("DELETE FROM cap")
             if epsilon is not None:
                 run("INSERT INTO cap(one, epsilon) VALUES (1, ?)", (float(epsilon),))
@@ -185,13 +172,6 @@ class DeviceStore:
         """The same over all tasks: they are about one person's ratings, so their costs add up."""
         return sum(map(self.spent, self.tasks()), Fraction(0))
 
-    def rounds(self, task: str) -> list[Round]:
-        """Every question of a task that this device has seen, in order."""
-        found = self._connection.execute(
-            "SELECT round, epsilon, bit, sent, asked FROM rounds WHERE task = ? ORDER BY round", (task,)
-        )
-        return [Round(number, epsilon, bit, bool(sent), asked) for number, epsilon, bit, sent, asked in found]
-
     def answer(self, question: Question, draw: Callable[[], int]) -> Answer:
         """The one answer to a question: the stored one, or one drawn, charged and stored now.
 
@@ -199,14 +179,14 @@ class DeviceStore:
         over all tasks, or other than the one this round was first seen with is refused, and nothing changes.
         """
         device, terms = self._task(question.task)
-        mark = hashlib.sha256(question.to_json().encode()).digest()
-        with _Transaction(self._connection) as run:
+        asked = question.to_json()
+        with _transaction(self._connection) as run:
             row = run(
-                "SELECT question, bit, sent FROM rounds WHERE task = ? AND round = ?",
+                "SELECT asked, bit, sent FROM rounds WHERE task = ? AND round = ?",
                 (question.task, question.round),
             ).fetchone()
             if row is not None:
-                if row[0] != mark:
+                if row[0] != asked:
                     raise TermsInvalid(f"round {question.round} came with another question before")
                 return Answer(row[1], bool(row[2]))
             terms.check(question)
@@ -218,25 +198,51 @@ class DeviceStore:
                 self._check_cap(question)
                 bit = int(draw())
             run(
-                "INSERT INTO rounds(task, round, question, epsilon, bit, asked) VALUES (?, ?, ?, ?, ?, ?)",
-                (question.task, question.round, mark, question.epsilon, bit, question.to_json()),
+                "INSERT INTO rounds(task, round, epsilon, bit, asked) VALUES (?, ?, ?, ?, ?)",
+                (question.task, question.round, question.epsilon, bit, asked),
             )
         return Answer(bit, False)
 
     def mark_sent(self, task: str, number: int) -> None:
         """Remember that the answer arrived."""
-        with _Transaction(self._connection) as run:
+        with _transaction(self._connection) as run:
             run("UPDATE rounds SET sent = 1 WHERE task = ? AND round = ?", (task, number))
 
-    def keep_released(self, task: str, number: int, body: bytes) -> None:
+    def keep_released(self, task: str, body: bytes) -> None:
         """Keep the latest released item side, for the next question and for recommendations."""
-        with _Transaction(self._connection) as run:
-            run("INSERT OR REPLACE INTO released(task, round, body) VALUES (?, ?, ?)", (task, number, body))
+        with _transaction(self._connection) as run:
+            run("INSERT OR REPLACE INTO released(task, body) VALUES (?, ?)", (task, body))
 
-    def released(self, task: str) -> tuple[int, bytes] | None:
-        """Number of the round and bytes of the item side kept last."""
-        row = self._connection.execute("SELECT round, body FROM released WHERE task = ?", (task,)).fetchone()
-        return None if row is None else (int(row[0]), bytes(row[1]))
+    def released(self, task: str) -> DeviceItemSide | None:
+        """The item side kept last."""
+        row = self._connection.execute("SELECT body FROM released WHERE task = ?", (task,)).fetchone()
+        return None if row is None else DeviceItemSide.from_bytes(row[0])
+
+    def transcript(self) -> dict[str, Any]:
+        """Tasks, questions, bits and costs, for the person it belongs to; of the ratings only how many there are."""
+        return {
+            "ratings": len(self.ratings()),
+            "cap": self.cap(),
+            "spent": float(self.spent_in_all()),
+            "tasks": [self._transcript(task) for task in self.tasks()],
+        }
+
+    def _transcript(self, task: str) -> dict[str, Any]:
+        device, terms = self._task(task)
+        rounds = self._connection.execute(
+            "SELECT round, epsilon, bit, sent, asked FROM rounds WHERE task = ? ORDER BY round", (task,)
+        )
+        return {
+            "task": task,
+            "agreed": terms.epsilon,
+            "spent": float(self.spent(task)),
+            "left": self.has_left(task),
+            "device": device.hex(),
+            "rounds": [
+                {"round": number, "epsilon": cost, "bit": bit, "sent": bool(sent), "asked": json.loads(asked)}
+                for number, cost, bit, sent, asked in rounds
+            ],
+        }
 
     def _task(self, task: str) -> tuple[bytes, Terms]:
         row = self._connection.execute("SELECT device, terms FROM tasks WHERE task = ?", (task,)).fetchone()
@@ -282,7 +288,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
     run = connection.execute
     run("PRAGMA synchronous = EXTRA")  # a commit, the journal's removal included, outlives a power cut
     run("PRAGMA foreign_keys = ON")
-    with _Transaction(connection):  # two programs may open a new file at once
+    with _transaction(connection):  # two programs may open a new file at once
         empty = run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
         if not empty and run("PRAGMA application_id").fetchone()[0] != APPLICATION:
             raise sqlite3.DatabaseError("it belongs to another program")
@@ -290,15 +296,13 @@ def _prepare(connection: sqlite3.Connection) -> None:
             run(statement)
 
 
-class _Transaction:
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[Callable[..., sqlite3.Cursor]]:
     """Everything or nothing; nobody else writes meanwhile."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> Callable[..., sqlite3.Cursor]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        return self._connection.execute
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield connection.execute
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")

@@ -1,11 +1,10 @@
-"""HTTP to a collector over one connection, with every size limited and every byte counted."""
+"""HTTP to a collector over one connection, with every size limited."""
 
 from __future__ import annotations
 
 import http.client
 import json
 import ssl
-from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -34,42 +33,32 @@ class Connection:
     url
         ``https://...``, or ``http://...`` for one on this machine.
     token
-        What the collector wants devices to present, if anything.
-    authorities
-        File with the certificates to trust, if not the system's.
+        What the collector wants to be presented, if anything.
     seconds
         How long to wait for an answer.
     """
 
-    def __init__(
-        self, url: str, *, token: str | None = None, authorities: str | None = None, seconds: float = 30.0
-    ) -> None:
+    def __init__(self, url: str, token: str | None = None, seconds: float = 30.0) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
             raise ValueError(f"{url} is not the address of a collector: http(s)://host:port")
         self._wire: http.client.HTTPConnection
         if parts.scheme == "https":
-            context = ssl.create_default_context(cafile=authorities)
-            self._wire = _SecureWire(parts.hostname, parts.port, timeout=seconds, context=context)
+            context = ssl.create_default_context()
+            self._wire = http.client.HTTPSConnection(
+                parts.hostname, parts.port, timeout=seconds, context=context
+            )
         elif parts.hostname in ("localhost", "127.0.0.1", "::1"):
-            self._wire = _PlainWire(parts.hostname, parts.port, timeout=seconds)
+            self._wire = http.client.HTTPConnection(parts.hostname, parts.port, timeout=seconds)
         else:
             raise ValueError(f"{url} is not on this machine: only https:// goes there")
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        self.received = 0
 
     def __enter__(self) -> Connection:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._wire.close()
-
-    @property
-    def sent(self) -> int:
-        """Bytes sent so far, heads included, encryption not."""
-        return getattr(self._wire, "sent", 0)
 
     def get(self, path: str, limit: int = _SMALL) -> bytes:
         """What is at a path, if it has at most ``limit`` bytes."""
@@ -80,9 +69,7 @@ class Connection:
         return self._ask("POST", path, json.dumps(content, separators=(",", ":")).encode(), _SMALL)
 
     def _ask(self, method: str, path: str, body: bytes | None, limit: int) -> bytes:
-        headers = dict(self._headers)
-        if body is not None:
-            headers["Content-Type"] = "application/json"
+        headers = self._headers if body is None else {**self._headers, "Content-Type": "application/json"}
         try:
             self._wire.request(method, path, body, headers)
             response = self._wire.getresponse()
@@ -90,8 +77,6 @@ class Connection:
         except (OSError, http.client.HTTPException) as error:
             self._wire.close()
             raise Unreachable(f"the collector cannot be reached: {error}") from error
-        head = sum(len(name) + len(value) + 4 for name, value in response.getheaders())
-        self.received += len(f"HTTP/1.1 {response.status} {response.reason}\r\n\r\n") + head + len(content)
         if len(content) > limit:
             self._wire.close()
             raise Unreachable(f"the collector sent over {limit} bytes")
@@ -101,19 +86,3 @@ class Connection:
         if response.status >= 300:
             raise CollectorRefused(response.status, content[:200].decode("utf-8", "replace"))
         return content
-
-
-class _PlainWire(http.client.HTTPConnection):
-    sent = 0
-
-    def send(self, data: Any) -> None:
-        self.sent += len(data)
-        super().send(data)
-
-
-class _SecureWire(http.client.HTTPSConnection):
-    sent = 0
-
-    def send(self, data: Any) -> None:
-        self.sent += len(data)
-        super().send(data)

@@ -33,7 +33,6 @@ const MAX_ROUNDS = 10000;
 const MAX_EPSILON = 1000;
 const MAX_HEADER = 4096;
 const MAX_RANK = 64;
-const LARGEST = 1e100;
 const TASK = /^[a-z0-9-]{1,64}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 
@@ -312,12 +311,12 @@ function checkQuestion(question) {
   const [least, most] = kind === "factors" ? [1, MAX_RANK] : [0, 0];
   must(isWhole(rank, least, most), "rank", "1 to 64 for factors and 0 for anything else");
   must(items * Math.max(rank, 1) <= MAX_COORDINATES, "rank", `at most ${MAX_COORDINATES} / items`);
-  must(rises(range) && Number.isFinite(range[1] - range[0]), "range", "two finite numbers, the lower first");
+  must(rises(range), "range", "two finite numbers, the lower first");
   must(isWhole(participants[1], 1, 1 << 20), "participants", "an index and a count from 1 to 1048576");
   must(isWhole(participants[0], 0, participants[1] - 1), "participants", "an index below the count");
 }
 
-const rises = ([low, high]) => Number.isFinite(low) && Number.isFinite(high) && low < high;
+const rises = ([low, high]) => low < high && [low, high, high - low].every(Number.isFinite);
 
 function checkedId(device) {
   demand(
@@ -376,22 +375,22 @@ export class Terms {
   }
 }
 
-/* ---- the released item side (item_side.py): safetensors, single precision, every size checked first ---- */
+/* ---- the released item side (item_side.py): single precision, every size checked first ---- */
 
-const FORMAT = "discreet item side 2";
 const ARRAYS = ["popularity", "offsets", "factors"];
+const SIDE = ["round", "items", "rank", "range", "sizes", "centre", "offset_penalty", "factor_penalty"];
 const NOTHING = new Float32Array(0);
 
 /** Most bytes that the item side of a catalogue of this size can have. */
 export function largestFile(items) {
-  return 8 + MAX_HEADER + 4 * (2 * items + Math.min(MAX_RANK * items, MAX_COORDINATES));
+  return 4 + MAX_HEADER + 4 * (2 * items + Math.min(MAX_RANK * items, MAX_COORDINATES));
 }
 
 export class ItemSide {
   constructor(round, items, rank = 0, arrays = {}, rule = {}) {
     Object.assign(this, { round, items, rank, popularity: NOTHING, offsets: NOTHING, factors: NOTHING }, arrays);
     Object.assign(this, { centre: 0, offsetPenalty: 0, factorPenalty: 1, range: null }, rule);
-    const whole = isWhole(round, 0, 1e10) && isWhole(items, 1, MAX_ITEMS) && isWhole(rank, 0, MAX_RANK);
+    const whole = isWhole(round, 0, 2 ** 32) && isWhole(items, 1, MAX_ITEMS) && isWhole(rank, 0, MAX_RANK);
     demand(whole, "round, items or rank of a released item side is out of range");
     demand(
       items * Math.max(rank, 1) <= MAX_COORDINATES,
@@ -404,8 +403,9 @@ export class ItemSide {
       demand(fits, `${name} must be ${length} numbers of single precision, or none`);
       demand(array.every(Number.isFinite), `${name} has entries that are not finite`);
     }
-    const numbers = [this.centre, this.offsetPenalty, this.factorPenalty, ...(this.range ?? [])];
-    demand(numbers.every(Number.isFinite), "centre, penalties and range must be finite numbers");
+    const numbers = [this.centre, this.offsetPenalty, this.factorPenalty];
+    demand(numbers.every(Number.isFinite), "centre and penalties must be finite numbers");
+    demand(this.range === null || rises(this.range), "range of a released item side must be two finite numbers, the lower first");
     demand(
       this.offsetPenalty >= 0 && this.factorPenalty > 0,
       "the offset penalty must not be negative, the factor penalty must be above zero",
@@ -417,97 +417,28 @@ export class ItemSide {
   /** Read a released item side; anything else is refused, whole or not at all. */
   static fromBytes(data) {
     const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
-    const length = data.length < 8 ? 0 : Number(view.getBigUint64(0, true));
-    demand(length >= 2 && length <= Math.min(MAX_HEADER, data.length - 8), "this is not a released item side");
-    const header = readObject(data.subarray(8, 8 + length));
-    const metadata = header.get("__metadata__");
-    header.delete("__metadata__");
-    const [round, content] = readMetadata(metadata);
-    const [arrays, shapes] = readArrays(header, data.subarray(8 + length));
+    let start = data.length < 4 ? Infinity : 4 + view.getUint32(0, true);
+    demand(start <= Math.min(4 + MAX_HEADER, data.length), "this is not a released item side");
+    const fields = readObject(data.subarray(4, start));
+    demand(hasFields(fields, SIDE), `a released item side has exactly the fields ${SIDE.join(", ")}`);
+    const { round, items, rank, range, sizes, ...numbers } = Object.fromEntries(fields);
+    const spans = Array.isArray(range) && range.length === 2 && range.every(isNumber);
+    demand(spans && Object.values(numbers).every(isNumber), "range, centre and penalties must be numbers");
+    const sized = Array.isArray(sizes) && sizes.length === 3 && sizes.every((size) => isWhole(size, 0, MAX_COORDINATES));
     demand(
-      shapes.offsets.length === 1 && shapes.factors.length === 2,
-      "offsets must be a list and factors a table",
+      sized && start + 4 * sizes.reduce((sum, size) => sum + size) === data.length,
+      "a released item side does not have the size it says",
     );
-    const [items, rank] = shapes.factors;
-    const popularity = shapes.popularity ?? [items];
-    demand(
-      shapes.offsets[0] === items && popularity.length === 1 && popularity[0] === items,
-      "the arrays of the released item side do not fit each other",
+    const arrays = {};
+    ARRAYS.forEach((name, at) => {
+      arrays[name] = Float32Array.from({ length: sizes[at] }, (_, i) => view.getFloat32(start + 4 * i, true));
+      start += 4 * sizes[at];
+    });
+    const [centre, offsetPenalty, factorPenalty] = ["centre", "offset_penalty", "factor_penalty"].map((name) =>
+      toFloat(numbers[name]),
     );
-    return new ItemSide(round, items, rank, arrays, readRule(content, "popularity" in arrays));
+    return new ItemSide(round, items, rank, arrays, { centre, offsetPenalty, factorPenalty, range: range.map(toFloat) });
   }
-}
-
-function readMetadata(metadata) {
-  const texts = hasFields(metadata, ["format", "content", "round"]);
-  demand(
-    texts && [...metadata.values()].every((value) => typeof value === "string"),
-    "the metadata of a released item side are format, content and round",
-  );
-  demand(metadata.get("format") === FORMAT, `this is not an item side in the format '${FORMAT}'`);
-  demand(/^(?:0|[1-9][0-9]{0,9})$/.test(metadata.get("round")), "the round must be a whole number");
-  return [Number(metadata.get("round")), readObject(metadata.get("content"))];
-}
-
-function readArrays(header, data) {
-  const names = [...header.keys()];
-  const known = names.every((name) => ARRAYS.includes(name)) && header.has("offsets") && header.has("factors");
-  demand(known, `the arrays of a released item side are ${ARRAYS.join(", ")}`);
-  const wholes = (list) => Array.isArray(list) && list.every((value) => isWhole(value, 0, 2 ** 40 - 1));
-  const [arrays, shapes, places] = [{}, {}, []];
-  for (const [name, entry] of header) {
-    demand(hasFields(entry, ["dtype", "shape", "data_offsets"]), `${name} has a dtype, a shape and data_offsets`);
-    const [shape, place] = [entry.get("shape"), entry.get("data_offsets")];
-    const single = entry.get("dtype") === "F32" && wholes(shape) && wholes(place);
-    demand(single, `${name} must be numbers of single precision`);
-    const bytes = 4n * shape.reduce((product, size) => product * BigInt(size), 1n);
-    const fits = place.length === 2 && BigInt(place[1] - place[0]) === bytes && place[1] <= data.length;
-    demand(fits, `${name} does not have the size it says`);
-    const view = new DataView(data.buffer, data.byteOffset + place[0], Number(bytes));
-    arrays[name] = Float32Array.from({ length: Number(bytes) / 4 }, (_, i) => view.getFloat32(4 * i, true));
-    shapes[name] = shape;
-    places.push(place);
-  }
-  places.sort((one, other) => one[0] - other[0] || one[1] - other[1]);
-  let end = 0;
-  for (const [start, stop] of places) {
-    demand(start === end, "the arrays of the released item side overlap or leave gaps");
-    end = stop;
-  }
-  demand(end === data.length, "the released item side goes on after its end");
-  return [arrays, shapes];
-}
-
-function readRule(content, hasPopularity) {
-  const absent = ["noise_ratio", "guessed", "feature_map", ...(hasPopularity ? [] : ["popularity"])];
-  const right = hasFields(content, ["class", "scale", "centre", "rule", ...absent]) && content.get("class") === "ItemSide";
-  demand(
-    right && absent.every((name) => content.get(name) === null),
-    "the content of a released item side is scale, centre and rule",
-  );
-  const [scale, rule] = [content.get("scale"), content.get("rule")];
-  demand(
-    hasFields(scale, ["class", "range"]) && scale.get("class") === "RatingScale",
-    "the scale of a released item side must be a range of ratings",
-  );
-  const span = scale.get("range");
-  demand(Array.isArray(span) && span.length === 2, "the range of a released item side must be two numbers");
-  const penalties = ["offset_penalty", "factor_penalty", "count_exponent"];
-  demand(
-    hasFields(rule, ["class", ...penalties]) && rule.get("class") === "Ridge",
-    "a device folds its ratings in by the rule Ridge, and no other",
-  );
-  const [offsetPenalty, factorPenalty, exponent] = penalties.map((name) => usable(rule.get(name)));
-  demand(exponent === 0, "a device's penalties do not grow with the number of its ratings");
-  const range = span.map(usable);
-  demand(range[0] < range[1], "the range of a released item side must rise");
-  return { centre: usable(content.get("centre")), offsetPenalty, factorPenalty, range };
-}
-
-function usable(value) {
-  const fits = isNumber(value) && Math.abs(toFloat(value)) <= LARGEST;
-  demand(fits, "centre, penalties and range must be finite numbers of a usable size");
-  return toFloat(value);
 }
 
 /* ---- folding a device's ratings in (fold_in.py): the same sums in the same order ---- */
@@ -594,7 +525,6 @@ export function answer(question, ratings, device, side = null, random = randomBy
 
 /** The device's coordinate of its rotated vector, up to a positive factor: what respond hides. Private. */
 export function truth(question, items, values, device, side = null) {
-  checkSizes(question, side);
   const [entries, repeat] = vector(question, items, values, side);
   const [rotation, coordinate] = question.place(device);
   const blocks = new Map();
@@ -1100,38 +1030,3 @@ async function wait(started, pace) {
   const until = Math.max(1, Math.ceil(passed / pace)) * pace;
   await new Promise((resolve) => setTimeout(resolve, until - passed));
 }
-
-/* ---- a transcript in words, for a page that shows it ---- */
-
-const ASKED = {
-  popularity: (items) => `which of ${items} items you have rated`,
-  offsets: (items) => `how you rated ${items} items, against your own mean`,
-  factors: (items) => `what your ratings of ${items} items have in common, beyond what is known`,
-};
-
-/** What was asked, answered and spent, as texts. */
-export function explain(transcript) {
-  const { cap, spent, tasks } = transcript;
-  const left = cap === null ? null : cap - spent;
-  // Reached: not even another answer like the cheapest one so far is left.
-  const costs = tasks.flatMap((task) => task.rounds.filter(({ bit }) => bit !== null).map(({ epsilon }) => epsilon));
-  return {
-    total: `spent ${short(spent)}${cap === null ? ", no cap over all tasks" : ` of a cap of ${short(cap)} over all tasks`}`,
-    capReached: left !== null && left < costs.reduce((least, cost) => Math.min(least, cost), costs[0] ?? 0),
-    tasks: tasks.map((task) => ({
-      name: task.task,
-      total: `spent ${short(task.spent)} of ${short(task.agreed)} agreed${task.left ? "; left" : ""}`,
-      share: task.agreed > 0 ? task.spent / task.agreed : 0,
-      answers: task.rounds.map((round) => ({
-        round: round.round,
-        asked: ASKED[round.asked.kind](round.asked.items),
-        bit: round.bit === null ? "not asked" : String(round.bit),
-        untrue: round.bit === null ? "" : `${short(100 / (1 + Math.exp(round.epsilon)))} %`,
-        cost: round.bit === null ? "0" : short(round.epsilon),
-        sent: round.bit === null ? "" : round.sent ? "sent" : "not sent yet",
-      })),
-    })),
-  };
-}
-
-const short = (value) => String(Number(value.toPrecision(3)));
