@@ -70,7 +70,7 @@ MUTANTS = (
     Mutant(
         "a task left that is answered",
         _STORE,
-        "                if self.has_left(question.task):\n",
+        "                if left:\n",
         "                if False:\n",
         "a device that has left a task answers it no more",
         _T_STORE,
@@ -102,8 +102,8 @@ MUTANTS = (
     Mutant(
         "terms that change later",
         _STORE,
-        "        if agreed != terms:\n",
-        "        if False:\n",
+        "            if agreed != terms:\n",
+        "            if False:\n",
         "a device keeps to what it agreed to",
         _T_STORE,
     ),

@@ -15,7 +15,7 @@ from discreet.data.splits import k_fold
 from discreet.data.synthetic import market
 from discreet.devices import fit
 from discreet.devices.device.item_side import DeviceItemSide
-from discreet.devices.device.recommend import predict, recommend
+from discreet.devices.device.recommend import recommend
 from discreet.devices.estimator import noise_variance
 from discreet.devices.learner import Estimate, Learner
 from discreet.devices.outcome import popularity_list
@@ -98,7 +98,6 @@ def test_the_order_is_popularity_times_what_the_rating_is_above_the_lowest(
     wanted = [int(item) for item in np.argsort(-worth) if item not in history][:10]
     mine = recommend(history, on_a_device(side), RANGE)
     assert [item for item, _ in mine] == wanted
-    assert [rating for _, rating in mine] == predict(history, on_a_device(side), RANGE, wanted)
     model = as_model(side, "devices")
     theirs = model.recommend(history)
     assert theirs.items == wanted

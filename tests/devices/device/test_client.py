@@ -27,7 +27,6 @@ from discreet.devices.device.store import DeviceStore
 from discreet.devices.device.terms import Terms, TermsInvalid
 from discreet.devices.device.transport import CollectorRefused, Connection, Unreachable
 from discreet.devices.learner import Learner
-from tests.devices.support import running
 from tests.devices.support.running import IDS, PATIENCE, Running, all_like
 from tests.sizes import sized
 
@@ -63,11 +62,9 @@ def test_devices_answer_join_and_recommend(tmp_path: Path, capsys: pytest.Captur
         best = [row["item"] for row in json.loads(capsys.readouterr().out)["items"]]
         assert len(best) == 5
         assert not {0, 3, 7} & set(best)
-        assert main(["--file", files[0], "status"]) == 0
-        assert json.loads(capsys.readouterr().out)["tasks"]["films"] == {
-            "spent": pytest.approx(4.0),
-            "agreed": 4.0,
-        }
+        assert main(["--file", files[0], "transcript"]) == 0
+        (task,) = json.loads(capsys.readouterr().out)["tasks"]
+        assert (task["spent"], task["agreed"]) == (pytest.approx(4.0), 4.0)
         assert main(["--file", files[0], "answer", server.url, "films", "--pace", "0"]) == 0
         assert json.loads(capsys.readouterr().out)["result"] == "task has ended"
 
@@ -108,10 +105,8 @@ def test_a_device_with_the_item_list_speaks_of_ids_and_joins_no_task_about_anoth
         assert main(["--file", other, "join", server.url, "films", "--epsilon", "4"]) == 2
         assert "another item list" in capsys.readouterr().err
         joining = ["join", server.url, "films", "--epsilon", "4"]
-        assert main(["--file", me, *joining, "--digest", "0" * 64]) == 2
         assert main(["--file", me, *joining, "--catalogue", str(wrong)]) == 2
         assert main(["--file", me, *joining, "--catalogue", str(right)]) == 0
-        assert main(["--file", me, *joining, "--digest", running.DIGEST]) == 0
         all_like(server, 12)
         assert server.close()[0] == 200
         assert main(["--file", me, "fetch", server.url, "films", "1"]) == 0

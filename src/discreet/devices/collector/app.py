@@ -39,6 +39,8 @@ _REFUSED = {
     Verdict.LATE: (410, "this round takes no more reports"),
     Verdict.EARLY: (409, "this round is not open yet"),
 }
+LARGEST_TASK = 1 << 28
+"""Most bytes in a request that creates a task, item list included, from whoever may create tasks."""
 _OVERLOADED = "too many reports are waiting for the disk; nothing is lost, send it again in a moment"
 _FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
 # Whoever can read a page's traffic can change the page, so that a name of the network needs encryption.
@@ -60,8 +62,6 @@ class CollectorSettings(ServerSettings):
         What whoever runs it must present to command it, and what devices must present, if anything.
     allow_origin
         Origins of web pages that may be devices, each like ``https://shop.example``; none unless they are named.
-    largest_task
-        Most bytes in a request that creates a task, item list included, from whoever may create tasks.
     keep_days
         Delete a round's reports so many days after its release; left out, they stay.
     log
@@ -76,7 +76,6 @@ class CollectorSettings(ServerSettings):
     device_token: str | None = None
     allow_origin: tuple[str, ...] = ()
     largest_body: Annotated[int, Field(ge=256)] = 16_384
-    largest_task: Annotated[int, Field(ge=256)] = 1 << 28
     keep_days: Annotated[float, Field(ge=0)] | None = None
     log: bool = False
     tick: Annotated[float, Field(gt=0)] = 10.0
@@ -113,7 +112,7 @@ def serve(settings: CollectorSettings, ready: Callable[[str], None] = lambda add
         headers = dict(scope["headers"])
         creates = scope["method"] == "POST" and scope["path"] == "/v1/tasks"
         may = creates and _is_json(headers) and presents(headers, settings.token)
-        return settings.largest_task if may else settings.largest_body
+        return LARGEST_TASK if may else settings.largest_body
 
     bodies = Limits(make_app(settings, counts), limit, local=settings.token is None)
     run_server(settings, Measured(bodies, counts), ready, check)

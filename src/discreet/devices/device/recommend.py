@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from .fold_in import fold_in
 from .item_side import DeviceItemSide
 from .question import QuestionInvalid
 
-__all__ = ["predict", "recommend"]
-
-
-def predict(
-    ratings: Mapping[int, float],
-    side: DeviceItemSide,
-    rating_range: tuple[float, float],
-    items: Iterable[int],
-) -> list[float]:
-    """Predicted ratings of ``items``, each within the range."""
-    return [_clipped(score, rating_range) for score in _predictions(ratings, side, items)[1]]
+__all__ = ["recommend"]
 
 
 def recommend(
@@ -45,36 +35,23 @@ def recommend(
     """
     if len(side.popularity) > 1 and min(side.popularity) == max(side.popularity):
         return []
-    items = [item for item in range(side.items) if item not in ratings]
-    own, predictions = _predictions(ratings, side, items)
-    worth = list(predictions)
-    popularity = [side.popularity[item] for item in items] if side.popularity else [0.0] * len(items)
-    if side.popularity:
-        lowest = rating_range[0] + own
-        worth = [often * (score - lowest) for often, score in zip(popularity, predictions, strict=True)]
-    worth = [-math.inf if math.isnan(one) else one for one in worth]  # a hostile item side may overflow
-    best = heapq.nsmallest(n, range(len(items)), key=lambda at: (-worth[at], -popularity[at], at))
-    return [(items[at], _clipped(predictions[at], rating_range)) for at in best]
-
-
-def _predictions(
-    ratings: Mapping[int, float], side: DeviceItemSide, items: Iterable[int]
-) -> tuple[float, list[float]]:
-    """The person's own offset, and predictions before they are clipped."""
+    low, high = rating_range
     rated = sorted(ratings)
     if any(not 0 <= item < side.items for item in rated):
         raise QuestionInvalid(f"an item is outside of the catalogue of {side.items}")
-    coefficients = fold_in(rated, [float(ratings[item]) for item in rated], side)
-    base = side.centre + coefficients[0]
-    rank, factors = side.rank, side.factors
-    scores = []
+    own, *vector = fold_in(rated, [float(ratings[item]) for item in rated], side)
+    items = [item for item in range(side.items) if item not in ratings]
+    scores, worth = {}, {}
     for item in items:
-        score = base + (side.offsets[item] if side.offsets else 0.0)
-        for d in range(rank):
-            score += coefficients[d + 1] * factors[item * rank + d]
-        scores.append(score)
-    return coefficients[0], scores
-
-
-def _clipped(score: float, rating_range: tuple[float, float]) -> float:
-    return min(max(score, rating_range[0]), rating_range[1])
+        score = side.centre + own + (side.offsets[item] if side.offsets else 0.0)
+        for d, one in enumerate(vector):
+            score += one * side.factors[item * side.rank + d]
+        often = side.popularity[item] if side.popularity else 0.0
+        value = often * (score - (low + own)) if side.popularity else score
+        scores[item] = min(max(score, low), high)
+        worth[item] = (
+            math.inf if math.isnan(value) else -value,
+            -often,
+            item,
+        )  # a hostile item side may overflow
+    return [(item, scores[item]) for item in heapq.nsmallest(n, items, key=worth.__getitem__)]
