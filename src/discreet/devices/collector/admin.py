@@ -24,15 +24,7 @@ _LARGEST_CONFIG = 1 << 30
 
 
 class Admin:
-    """Whoever runs tasks on a collector.
-
-    Parameters
-    ----------
-    url
-        ``http(s)://host:port``.
-    token
-        What the collector wants presented, if anything.
-    """
+    """Whoever runs tasks on the collector at a URL, with the token that it wants presented, if any."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         self._url, self._token = url, token

@@ -119,20 +119,20 @@ class Store:
                 after = last
 
 
-def delete_reports(connection: sqlite3.Connection, task: int | None, before: int | None) -> int:
+def delete_reports(connection: sqlite3.Connection, task: int) -> int:
     """Delete reports of rounds that are released, and overwrite them; what was released stays. Gives how many."""
     return _erase(
         connection,
-        "DELETE FROM reports WHERE (task, round) IN (SELECT task, round FROM rounds WHERE state = 'released'"
-        " AND (:task IS NULL OR task = :task) AND (:before IS NULL OR released_hour <= :before))",
-        {"task": task, "before": before},
+        "DELETE FROM reports WHERE task = :task AND round IN"
+        " (SELECT round FROM rounds WHERE task = :task AND state = 'released')",
+        task,
     )
 
 
 def delete_task(connection: sqlite3.Connection, task: int) -> None:
     """Delete a task, its rounds and their reports, and overwrite them."""
     for table, key in (("reports", "task"), ("rounds", "task"), ("tasks", "id")):
-        _erase(connection, f"DELETE FROM {table} WHERE {key} = :task", {"task": task})
+        _erase(connection, f"DELETE FROM {table} WHERE {key} = :task", task)
 
 
 def back_up(store: Path, out: Path) -> None:
@@ -186,10 +186,10 @@ def _copy(source: Path, target: Path) -> None:
             part.unlink()
 
 
-def _erase(connection: sqlite3.Connection, words: str, values: dict[str, int | None]) -> int:
+def _erase(connection: sqlite3.Connection, words: str, task: int) -> int:
     connection.execute("PRAGMA secure_delete = ON")
     try:
-        return connection.execute(words, values).rowcount
+        return connection.execute(words, {"task": task}).rowcount
     finally:
         connection.execute("PRAGMA secure_delete = OFF")
 

@@ -63,27 +63,11 @@ class _Catalogue(_Strict):
 
 
 class TaskConfig(_Strict):
-    """A task to be created.
+    """A task to be created: its public items in the order that numbers them, and what one device spends in all.
 
-    Parameters
-    ----------
-    task
-        Its name: 1 to 64 of ``a-z``, ``0-9`` and ``-``.
-    catalogue
-        The public items, in the order that numbers them.
-    range
-        Lowest and highest rating.
-    epsilon
-        What one device spends in all rounds together.
-    settings
-        Of the learner.
-    minimum
-        Reports a round must have before anything is released from it.
-    seed
-        64 hexadecimal digits, public; a fresh one if left out.
-    enough, hours
-        A round ends by itself with so many reports, or so many hours after it was opened, and never with fewer than
-        the minimum; left out, somebody ends it.
+    Nothing is released from a round with fewer reports than the ``minimum``. A round ends by itself with ``enough``
+    reports, or so many ``hours`` after it was opened; left out, somebody ends it.
+    The ``seed``, 64 hexadecimal digits, is public.
     """
 
     task: TaskName

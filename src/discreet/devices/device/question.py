@@ -32,27 +32,10 @@ class QuestionInvalid(ValueError):
 class Question:
     """One round's question. Everything in it is public.
 
-    Parameters
-    ----------
-    task
-        Name of the learning task, 1 to 64 of ``a-z``, ``0-9`` and ``-``.
-    round
-        Number of the round, from 1.
-    kind
-        ``"popularity"``: which items. ``"offsets"``: how they were rated, against the device's own mean.
-        ``"factors"``: what is left, times the device's own vector.
-    epsilon
-        What the answer costs the device, above 0 and at most 20.
-    seed
-        64 hexadecimal digits; the rotations and everybody's place in them follow from it.
-    rotations
-        Number of public rotations, a power of two up to 256.
-    items, rank
-        Size of the catalogue; number of factors (0 unless the kind is ``"factors"``).
-    range
-        Lowest and highest rating.
-    participants
-        ``(index, count)``: asked are the devices whose number modulo count is index (see :meth:`takes_part`).
+    ``"popularity"`` asks which items; ``"offsets"``: how they were rated, against the device's own mean; ``"factors"``:
+    what is left, times the device's own vector (of ``rank`` numbers, 0 for other kinds). The answer costs ``epsilon``.
+    The ``rotations``, a power of two, and everybody's place in them follow from the ``seed``, 64 hexadecimal digits.
+    ``participants`` are an index and a count: asked are the devices whose number modulo count is index.
     """
 
     task: str

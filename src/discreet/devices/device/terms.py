@@ -32,18 +32,8 @@ class TermsInvalid(ValueError):
 class Terms:
     """All that a device will ever tell a task's server.
 
-    Parameters
-    ----------
-    task
-        Name of the task.
-    epsilon
-        Sum of what all answers together may cost.
-    rounds
-        Number of the last round.
-    items, range
-        Size of the catalogue; lowest and highest rating.
-    catalogue
-        Digest of the item list (:func:`.catalogue.digest`), so that everybody means the same item by a number.
+    ``epsilon`` is the sum of what all answers may cost, ``rounds`` the number of the last round. The digest of the item
+    list (:func:`.catalogue.digest`) is there so that everybody means the same item by a number.
     """
 
     task: str
