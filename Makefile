@@ -45,7 +45,7 @@ ablate: $(VENV)/.test          ## what each constant and part of budgeted ALS is
 	$(BIN)/python -m benchmarks.ablate --data $(DATA)
 
 # Scores of games are kept in build/audit: what was interrupted goes on where it stopped.
-audit: $(VENV)/.reproduce      ## try to refute every promise; writes docs/assurance.md (some 40 minutes on 2 idle cores)
+audit: $(VENV)/.reproduce      ## try to refute every promise; writes benchmarks/results/assurance.md (some 40 minutes on 2 idle cores)
 	$(BIN)/python benchmarks/audit.py
 
 check: $(VENV)/.test           ## what is slow: draws, faults, kills, fuzzing, figures, documents' commands, the browser
@@ -55,7 +55,7 @@ check: $(VENV)/.test           ## what is slow: draws, faults, kills, fuzzing, f
 mutants: $(VENV)/.test         ## some 390 privacy bugs, one at a time in a copy: who notices? (some 40 minutes)
 	$(BIN)/python -m mutants $(if $(RESUME),--resume) --jobs 2 --out benchmarks/results/mutants.json
 
-noise: $(VENV)/.test           ## 10^8 draws of every sampler, streams, attacks; writes docs/assurance/noise.md (some 5 minutes)
+noise: $(VENV)/.test           ## 10^8 draws of every sampler, streams, attacks; writes benchmarks/results/noise.md (some 5 minutes)
 	$(BIN)/python -m benchmarks.noise
 
 FOUND := $(if $(wildcard $(DATA)),--data $(DATA))

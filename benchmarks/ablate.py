@@ -31,7 +31,7 @@ from discreet.privacy.gaussian.noise import Noise
 
 WORLDS = {
     "ml-1m": (1.0, 5.0, 20.0),
-    "goodbooks": (1.0, 5.0, 20.0),
+    "goodbooks": (1.0, 5.0, 20.0, 1000.0),
     "jester": (0.1, 1.0),
     "market": (0.5, 5.0),
     "low-rank-5000": (1.0, 5.0),
@@ -71,6 +71,7 @@ def parts() -> list[Part]:
         constant("LEAST_FREE", 1.0, "1, all of them"),
         constant("USUAL_BETWEEN", 1.0),
         constant("CARRIED", 1e9, "no limit"),
+        constant("TOLD", 1e9, "no limit"),
         constant("TOO_NOISY", 1e9, "no limit"),
         constant("READABLE", 1e9, "no limit"),
         constant("ROUNDS", 6),
@@ -85,11 +86,13 @@ def parts() -> list[Part]:
         constant("LASTING", 1e9, "no averaging of offsets"),
         Part("expected popularity by EM", "as released", {}, ItemWeights, _as_released),
         Part("the moment shrunk by its noise", "as released", {}, step, _moment_as_released),
+        Part("squared residual of a usual user", "of the mean", {}, step, _mean_square_alone),
         Part("variance of users' means expected", "as released", {}, plan, _ratio_as_released),
         Part("offsets shrunk to a line in popularity", "to their mean", {}, step, _shrunk_to_mean),
     ]
 
 
+BY_VALUE = {"_shrunk_to_mean": "regress_offsets", "_mean_square_alone": "_usual_square"}
 ATTRIBUTES = {ItemWeights: "_expected", step: "shrink_to_identity", plan: "_expected_ratio"}
 
 
@@ -100,6 +103,10 @@ def _as_released(weights: ItemWeights) -> Any:
 def _moment_as_released(moment: Any, sigma: float) -> Any:
     values, basis = np.linalg.eigh(moment)
     return (basis * np.maximum(values, 0.05)) @ basis.T
+
+
+def _mean_square_alone(frame: Any, statistics: Any, mean_square: float) -> float:
+    return mean_square
 
 
 def _ratio_as_released(ratio: float, sigma: float) -> float:
@@ -119,7 +126,7 @@ def without(part: Part, stack: ExitStack) -> None:
         return
     name, value = part.name, part.value
     if part.place is not constants:
-        name = "regress_offsets" if value is _shrunk_to_mean else ATTRIBUTES[part.place]
+        name = BY_VALUE.get(value.__name__) or ATTRIBUTES[part.place]
     if part.place is ItemWeights:
         value = property(value)
     stack.enter_context(patch.object(part.place, name, value))
@@ -159,9 +166,20 @@ def main() -> None:
     for task in tasks(options.data, set(options.only.split(","))):
         for epsilon in WORLDS[task.name]:
             columns[f"{task.name} at {epsilon:g}"] = list(measured(task, epsilon, options.draws, rows))
+    lines, record = table(columns, rows, options.draws)
+    print("\n".join(lines))
+    if wanted:
+        return
+    (RESULTS / "ablate.md").write_text("\n".join(lines) + "\n")
+    base = {name: column[0] for name, column in columns.items()}
+    (RESULTS / "ablate.json").write_text(json.dumps({"error": base, "without": record}, indent=1) + "\n")
+
+
+def table(columns: dict[str, list[float]], rows: list[Part], draws: int) -> tuple[list[str], list[dict]]:
+    """As a page and as records."""
     lines = [
         "# What the constants and parts of budgeted ALS are worth\n",
-        f"Written by `make ablate`: RMSE, {options.draws} draws, paired noise. The first row is the error, the others "
+        f"Written by `make ablate`: RMSE, {draws} draws, paired noise. The first row is the error, the others "
         f"say by how many per cent it rises without the part. Pays: on how many data sets by {LEAST} % or more.\n",
         f"| part | instead | pays | {' | '.join(columns)} |",
         "|---|---|---:|" + "---:|" * len(columns),
@@ -174,12 +192,7 @@ def main() -> None:
         cells = " | ".join(f"{rise:+.2f}" for rise in found.values())
         lines.append(f"| {part.name} | {part.instead} | {len(sets)} | {cells} |")
         record.append({"part": part.name, "instead": part.instead, "pays": sorted(sets), "rise": found})
-    print("\n".join(lines))
-    if wanted:
-        return
-    (RESULTS / "ablate.md").write_text("\n".join(lines) + "\n")
-    base = {name: column[0] for name, column in columns.items()}
-    (RESULTS / "ablate.json").write_text(json.dumps({"error": base, "without": record}, indent=1) + "\n")
+    return lines, record
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""``docs/assurance.md``: every promise, what tested it, the number that came out, and when."""
+"""``benchmarks/results/assurance.md``: every promise, what tested it, the number that came out, and when."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["write_document"]
 HEAD = """# Assurance: what was tried, and what it found
 
 Every number here was measured by `make audit`, which writes this page from `benchmarks/results/audit.json`. `discreet
-audit` repeats any of it ([how it works](../src/discreet/audit/proofs/audit.md)). An audit cannot prove a promise; it
+audit` repeats any of it ([how it works](../../src/discreet/audit/proofs/audit.md)). An audit cannot prove a promise; it
 can refute one, and the closer it comes to the claim without passing it, the less room is left for a mistake.
 """
 
 REPLAY = """
 ## Replay: no release moves by more than its bound
 
-One run is written down; its questions are asked again with one synthetic user more or less. Exact integers, no
+One run is written down; its queries are made again with one synthetic user more or less. Exact integers, no
 chance: the largest change of any release, in units of the bound it was charged for. At epsilon 4, 1,000 users, 60
 items.
 

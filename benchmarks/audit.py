@@ -1,4 +1,4 @@
-"""Audit every promise and write ``benchmarks/results/audit.json`` and ``docs/assurance.md``.
+"""Audit every promise and write ``benchmarks/results/audit.json`` and ``benchmarks/results/assurance.md``.
 
 python benchmarks/audit.py                 # everything at full size: some 40 minutes on two idle cores
 python benchmarks/audit.py --runs 2000     # the same games, shorter
@@ -161,7 +161,7 @@ def main() -> None:
         play_devices(findings, given.runs)
     if "games" in parts:
         play_games(findings, given.runs, given.workers)
-    write_document(findings.all, ROOT / "docs/assurance.md")
+    write_document(findings.all, ROOT / "benchmarks/results/assurance.md")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A hundred million draws of every sampler against its exact law, streams against each other, published attacks.
 
-Run: python -m benchmarks.noise    (writes benchmarks/results/noise.json and docs/assurance/noise.md)
+Run: python -m benchmarks.noise    (writes benchmarks/results/noise.json and benchmarks/results/noise.md)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.privacy.draws.tally import ALARM, ALARM_ERRORS, Tally, fit, power, sh
 from tests.privacy.draws.worlds_apart import USERS, allowed, exclusions, lattices, moved_sums
 
 ROOT = Path(__file__).parents[1]
-RESULTS, PAGE = ROOT / "benchmarks/results/noise.json", ROOT / "docs/assurance/noise.md"
+RESULTS, PAGE = ROOT / "benchmarks/results/noise.json", ROOT / "benchmarks/results/noise.md"
 # Draws that a process makes before it hands its counts back.
 HELPING = 16 * CHUNK
 TODAY = date.today().isoformat()

@@ -113,7 +113,7 @@ def test_rooms_that_are_not_entered_are_held_to_import_no_ratings() -> None:
 def test_the_number_in_the_documents_is_that_of_the_command() -> None:
     text = (Path(__file__).parents[2] / "docs" / "threat-models.md").read_text()
     (said,) = re.findall(r"some ([0-9,]+) lines of code", text)
-    assert sum(trusted().values()) == pytest.approx(int(said.replace(",", "")), rel=0.05)
+    assert sum(trusted().values()) == pytest.approx(int(said.replace(",", "")), rel=0.1)
 
 
 def test_a_walk_names_where_users_are_bounded_noise_is_added_and_the_head_is_chosen(run: Run) -> None:

@@ -116,3 +116,28 @@ def test_a_file_that_cannot_grow_leaves_no_model(shop: Path, tmp_path: Path) -> 
     assert "Traceback" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
     assert Model.load(tmp_path / "model").item_side.factors.tolist() == before
+
+
+@pytest.mark.slow
+def test_a_default_run_loads_what_it_needs(shop: Path, tmp_path: Path) -> None:
+    """Lines of all files of ours that are loaded; nothing of other methods, ledgers, checkpoints or silos."""
+    private = ["--catalogue", str(shop / "items.csv"), "--epsilon", "5", "--delta", "1e-4"]
+    asked = ["train", str(shop / "train.csv"), "--user", "user", "--item", "item", *private]
+    code = (
+        "import sys\nfrom discreet.cli import main\n"
+        f"main({[*asked, '--out', str(tmp_path / 'model'), '--json']!r}, standalone_mode=False)\n"
+        "ours = {name: module.__file__ for name, module in sys.modules.items() if name.startswith('discreet')}\n"
+        "print(sum(len(open(file).readlines()) for file in ours.values() if file), *ours, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    lines, *modules = done.stderr.split()
+    assert int(lines) <= 16_000
+    rooms = (
+        "methods.budgeted",
+        "methods.published",
+        "methods.als",
+        "methods.checkpoint",
+        "evaluation",
+        "devices",
+    )
+    assert not [name for name in modules if name.startswith(tuple(f"discreet.{room}" for room in rooms))]

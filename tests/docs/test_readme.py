@@ -208,3 +208,15 @@ def test_files_that_the_documents_name_are_there() -> None:
             if "NAME" not in path and not any(list(base.glob(path)) for base in known):
                 missing.append((document.name, path))
     assert missing == []
+
+
+def test_decisions_are_few_short_and_listed() -> None:
+    folder = ROOT / "docs/decisions"
+    listed = (folder / "README.md").read_text()
+    files = sorted(folder.glob("0*.md"))
+    assert len(files) <= 45
+    for file in files:
+        lines = file.read_text().splitlines()
+        assert len(lines) <= 15, file.name
+        assert lines[2].startswith("Status: "), file.name
+        assert f"({file.name})" in listed, file.name

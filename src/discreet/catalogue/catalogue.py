@@ -112,6 +112,7 @@ class Catalogue:
             column = _id_column(names, column, path)
             kinds = {} if features is None else read_kinds(features, names)
             frame = table.select({column, *kinds} | ({"title"} & set(names))).collect()
+            titles = frame["title"].cast(pl.String).to_list() if "title" in names else []
         except TABLE_ERRORS as error:
             raise CatalogueInvalid(f"the catalogue {path} cannot be read: {error}") from error
         if not typed:
@@ -119,7 +120,6 @@ class Catalogue:
             frame = frame.head(int(filled[-1]) + 1 if len(filled) else 0)  # no blank lines at the end
             frame = frame.with_columns(infer_ids(frame[column]))
         ids = _of_one_kind(frame[column])
-        titles = frame["title"].cast(pl.String).to_list() if "title" in names else []
         described = ItemFeatures.learn(frame.select(*kinds), kinds) if kinds else None
         return cls(ids, dict(zip(ids.to_list(), titles, strict=False)), described)
 

@@ -85,7 +85,7 @@ def test_absurd_settings_waste_the_budget_but_break_nothing(
 
 def test_factors_that_no_round_could_teach_are_not_released(market: Ratings) -> None:
     """All rounds drowned: the random start must not pass for taste."""
-    fitted = BudgetedALS(rank=40, rounds=1000, growth=1.0, activity_share=0.5, offset_share=0.9999).fit(
+    fitted = BudgetedALS(rank=40, rounds=300, growth=1.0, activity_share=0.5, offset_share=0.9999).fit(
         market.take_users(slice(0, 300)), Budget(1.0, 1e-6), rng=0
     )
     assert fitted.rank_ == 0

@@ -1,4 +1,4 @@
-"""Every fitted constant of budgeted ALS: what it is, and what `make ablate` finds it to be worth.
+"""Every fitted constant of budgeted ALS, and what it is. What each is worth: `make ablate`.
 
 They are read where they are used (``fitted.GROWTH``), so that an ablation can put a trivial value in their place.
 """
@@ -17,9 +17,7 @@ WEIGHT_SHARE = 0.02  # for item weights in a round
 MOMENT_SHARE = 0.02  # for the users' second moment in a round, at least
 MOMENT_NOISE = 0.07  # relative noise to aim at in that moment, whatever that takes
 MOST_MOMENT_SHARE = 0.5  # but no more than this
-LEAST_ENERGY = (
-    0.5  # users with less energy, as a share of a typical user's, get no more weight; without noise
-)
+LEAST_ENERGY = 0.5  # share of a typical user's below which nobody gets more weight, where there is no noise
 CLEAR = 0.02  # noise ratio above which everybody has the same weight
 ITEM_EXPONENT = 0.25  # an item's share of the budget falls with popularity to this power
 
@@ -28,17 +26,15 @@ USUAL_BETWEEN = 0.2  # variance of users' means over that of their ratings
 
 # The rule for the rank.
 CARRIED = 1.35  # rank times the root of the noise ratio of an average item
+TOLD = 0.8  # rank over the root of the ratings of an average item: what they tell, without any noise
 TOO_NOISY = 0.09  # noise ratio above which there are no factors at all
-HOPELESS = (
-    10.0  # noise ratio above which there is no model: an item's offset would be ten times a rating's scatter
-)
 READABLE = 0.008  # directions per user and mu that stand out of the noise of the users' moment
 ROUNDS = 12  # where there are factors
 
 # How a step is taken.
 LEAST_FREE = 0.2  # share of a user's ratings, at least, that their own numbers have not used up
 INITIAL_RIDGES = (20.0, 8.0, 4.0)  # the users' ridge round by round, in units of the squared residual
-LAST_RIDGE = 2.3  # the same after the last round
+LAST_RIDGE = 2.0  # the same after the last round
 LEAST_SIGNAL = 0.1  # share of the mean signal that every direction has at least, so that none dies unseen
 LEAST_TASTE = 0.8  # share of a direction's spread that is taken for taste, at least, while it is being found
 LEAST_LAST_TASTE = 0.1  # the same at the end

@@ -147,14 +147,15 @@ def choose_rank(activity: Activity, items: float, n_items: int, mu: float) -> in
     """Rank that the budget can carry.
 
     Three limits, each with its reason: the noise in an item's vector grows with the rank and the noise ratio (the best
-    rank grew with the root of the budget); the users' moment must be readable, whose
+    rank grew with the root of the budget, up to what an item's ratings tell); the users' moment must be readable, whose
     noise grows with the rank over n mu; and no more directions than a handful of ratings per user can place or the
     catalogue can hold. Where an average item is hardly known at all, the offsets make better use of the whole budget.
     """
     noise = noise_ratio(activity, items, mu)
     if noise >= fitted.TOO_NOISY:
         return 0
-    carried = fitted.CARRIED / math.sqrt(noise)
+    told = fitted.TOLD * math.sqrt(activity.ratings / items)
+    carried = min(fitted.CARRIED / math.sqrt(noise), told)
     readable = fitted.READABLE * activity.users * mu - 1.0
     # Many directions only where the moment could carry twice as many. A few are worth it even where only one stands out
     # in every round: what they miss by noise is less than what a model without any taste misses.

@@ -64,7 +64,7 @@ def holds(state: State, start: Start, statistics: RoundStatistics, activity: Act
     now, order = normalised(state.frame, statistics, state.popularity), len(state.frame.whiten)
     # As released: drawn toward what is expected it would speak for the earlier model.
     moment = statistics.moment[:order, :order] / now.total
-    spread = spread_of(state.frame, moment, now.mean_square, state.share)
+    spread = spread_of(state.frame, moment, now.usual_square, state.share)
     return belief(state.side, start, spread, activity) > fitted.STILL_HOLDS
 
 

@@ -127,6 +127,7 @@ class Normalised:
     moment: Floats
     total: float
     mean_square: float
+    usual_square: float
     weight: Floats
 
 
@@ -191,7 +192,7 @@ def _refined(
     factors = kernels.transform_rows(found.vectors, step[:, 1:].T) * (1.0 / now.weight)[:, None]
     if not frame.start:
         factors += side.factors
-    spread = spread_of(frame, now.moment, now.mean_square, state.share)
+    spread = spread_of(frame, now.moment, now.usual_square, state.share)
     # Of the item's score for a mean user, in which offsets and factors do not depend on each other. The step of the
     # factors holds noise back and this one does not, so that all releases can be averaged.
     mean, of_factors = spread.mean, factors @ spread.mean
@@ -255,7 +256,8 @@ def normalised(frame: Frame, statistics: RoundStatistics, popularity: ItemWeight
     total = _total(statistics.moment, frame.unwhiten)
     moment = shrink_to_identity(statistics.moment[:order, :order] / total, statistics.moment_sigma / total)
     _, weight = popularity.scaled(statistics.weight)
-    return Normalised(moment, total, _mean_square(frame, statistics, total), weight)
+    mean_square = _mean_square(frame, statistics, total)
+    return Normalised(moment, total, mean_square, _usual_square(frame, statistics, mean_square), weight)
 
 
 def _total(moment: Floats, unwhiten: Floats) -> float:
@@ -268,6 +270,20 @@ def _mean_square(frame: Frame, statistics: RoundStatistics, total: float) -> flo
     """Mean squared residual: users state it relative to the previous round's, which it should not exceed by much."""
     relative = float(statistics.moment[-1, -1]) / total
     return frame.residual**2 * min(max(relative, 0.01), 2.0)
+
+
+def _usual_square(frame: Frame, statistics: RoundStatistics, mean_square: float) -> float:
+    """Squared residual of a usual user.
+
+    Users count by one over the size of their residuals, so the mean is that of users who are easy to predict, and a
+    ridge in its units is too weak where there is next to no noise. In the ratio of the second to the first moment of
+    the sizes that weight cancels.
+    """
+    first = float(frame.unwhiten[0] @ statistics.moment[:-1, -1])
+    second = float(statistics.moment[-1, -1])
+    if not (first > 0.0 and second > 0.0):
+        return mean_square
+    return min(max((frame.residual * second / first) ** 2, mean_square), 4.0 * mean_square)
 
 
 def _beyond(change: Floats, variance: Floats) -> float:

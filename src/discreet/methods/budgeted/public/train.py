@@ -38,6 +38,8 @@ from discreet.model.item_side import ItemSide
 
 __all__ = ["BUDGETED", "train"]
 
+# A refusal, nothing fitted: above this an average item's offset is noise of ten times a rating's own scatter.
+_HOPELESS = 10.0
 # Releases after the first two where there are no factors.
 _ALONE = 4
 
@@ -123,7 +125,7 @@ def _check(settings: BudgetedSettings, facts: Facts) -> None:
 
 
 def _check_hope(settings: BudgetedSettings, facts: Facts, activity: Activity, used: float, mu: float) -> None:
-    if settings.rank != 0 and noise_ratio(activity, used, mu) > fitted.HOPELESS:
+    if settings.rank != 0 and noise_ratio(activity, used, mu) > _HOPELESS:
         raise BudgetInvalid(
             f"the budget ({facts.budget}) is too small to train on about {activity.users:,.0f} users "
             f"and {used:,.0f} items in use: every estimate would be noise. Raise epsilon, bring more users, or offer "

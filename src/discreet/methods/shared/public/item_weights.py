@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from discreet.kernels.threads import one_blas_thread
 from discreet.types import Floats
 
 __all__ = ["ItemWeights"]
@@ -80,7 +81,8 @@ class ItemWeights:
 
     def positive(self) -> Floats:
         """The expected weight, a little above nothing where the noise has drowned it."""
-        return np.maximum(self._expected, _LEAST * self.total / len(self.estimate))
+        with one_blas_thread():  # so that the number of threads changes no bit
+            return np.maximum(self._expected, _LEAST * self.total / len(self.estimate))
 
     def scaled(self, weight: Floats) -> tuple[float, Floats]:
         """This round's weights predicted from all rounds: the ratio to the first release, and the weights."""
