@@ -6,7 +6,7 @@ from mutants.mutant import Mutant
 
 _STORE = "devices/device/store.py"
 _T_STORE = ("devices/device/test_store.py",)
-_TERMS = "devices/device/terms.py"
+_TERMS = "devices/device/question.py"
 _CLIENT = "devices/device/client.py"
 
 MUTANTS = (

@@ -18,10 +18,9 @@ import numpy as np
 import pytest
 
 from discreet.devices.device import answer as device
-from discreet.devices.device.fold_in import fold_in, residuals
+from discreet.devices.device.fold_in import fold_in, recommend, residuals
 from discreet.devices.device.item_side import DeviceItemSide
 from discreet.devices.device.question import QuestionInvalid
-from discreet.devices.device.recommend import recommend
 from discreet.model.item_side import ItemSide
 from discreet.privacy.local.rotated import truths
 from tests.devices.support.questions import crowd, pseudonyms, question, released, rows

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from discreet.devices.device.__main__ import main
-from discreet.devices.device.question import Question
+from discreet.devices.device.question import Question, Terms, TermsInvalid
 from discreet.devices.device.store import DeviceStore, StoreInvalid
-from discreet.devices.device.terms import Terms, TermsInvalid
 
 DIGEST = "ab" * 32
 TERMS = Terms("films", 1.0, 3, 20, (1.0, 5.0), DIGEST)

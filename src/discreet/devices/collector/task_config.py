@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.catalogue import Catalogue
-from discreet.devices.device.question import MAX_ITEMS, QuestionInvalid
-from discreet.devices.device.terms import Terms, TermsInvalid
+from discreet.devices.device.question import MAX_ITEMS, QuestionInvalid, Terms, TermsInvalid
 from discreet.devices.learner import Learner
 from discreet.devices.outcome import refuse_paid
 from discreet.devices.schedule import DeviceSettings

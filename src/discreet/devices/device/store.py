@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .item_side import DeviceItemSide
-from .question import DEVICE_ID_BYTES, Question
-from .terms import Terms, TermsInvalid
+from .question import DEVICE_ID_BYTES, Question, Terms, TermsInvalid
 
 __all__ = ["Answer", "DeviceStore", "StoreInvalid"]
 
