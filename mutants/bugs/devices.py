@@ -6,7 +6,7 @@ from mutants.mutant import Mutant
 
 _STORE = "devices/device/store.py"
 _T_STORE = ("devices/device/test_store.py",)
-_TERMS = "devices/device/terms.py"
+_TERMS = "devices/device/question.py"
 _CLIENT = "devices/device/client.py"
 
 MUTANTS = (
@@ -70,7 +70,7 @@ MUTANTS = (
     Mutant(
         "a task left that is answered",
         _STORE,
-        "                if self.has_left(question.task):\n",
+        "                if left:\n",
         "                if False:\n",
         "a device that has left a task answers it no more",
         _T_STORE,
@@ -102,8 +102,8 @@ MUTANTS = (
     Mutant(
         "terms that change later",
         _STORE,
-        "        if agreed != terms:\n",
-        "        if False:\n",
+        "            if agreed != terms:\n",
+        "            if False:\n",
         "a device keeps to what it agreed to",
         _T_STORE,
     ),

@@ -96,7 +96,7 @@ def test_the_page_on_the_service() -> None:
 
 
 def test_the_page_on_the_collector(folder: Path) -> None:
-    serve, create, count, delete, delete_all, keep, backup, restore = lines("collector.md")
+    serve, create, count, delete, delete_all, backup, restore = lines("collector.md")
     with served(serve) as port:
 
         def here(command: list[str]) -> list[str]:
@@ -110,8 +110,6 @@ def test_the_page_on_the_collector(folder: Path) -> None:
         ):  # as the page says: once it has ended
             run(here(delete_all))
         run(backup)
-    with served(keep):
-        pass
     (folder / "collector.sqlite").unlink()
     for rest in folder.glob("collector.sqlite-*"):
         rest.unlink()

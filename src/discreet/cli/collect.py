@@ -113,7 +113,6 @@ class _Serve(Output):
     )
     quiet: bool = option("No log of JSON lines on standard error.")
     tick: float = option("Seconds between two looks at what is due.", 10.0)
-    keep_days: float | None = option("Delete a round's reports so long after its release; default: never.")
 
 
 @takes(_Serve, "serve", group=command)

@@ -4,16 +4,7 @@ discreet.devices.fit(ratings, epsilon=4.0) simulates a whole task. ``discreet.de
 in the standard library alone; so nothing is imported here before it is asked for.
 """
 
-from __future__ import annotations
-
-import importlib
 from typing import TYPE_CHECKING, Any
-
-_HOMES = {
-    "DeviceFit": "discreet.devices.simulation",
-    "DeviceSettings": "discreet.devices.schedule",
-    "fit": "discreet.devices.simulation",
-}
 
 if TYPE_CHECKING:
     from discreet.devices.schedule import DeviceSettings
@@ -23,10 +14,8 @@ __all__ = ["DeviceFit", "DeviceSettings", "fit"]
 
 
 def __getattr__(name: str) -> Any:
-    try:
-        home = _HOMES[name]
-    except KeyError:
-        raise AttributeError(f"module 'discreet.devices' has no attribute {name!r}") from None
-    value = getattr(importlib.import_module(home), name)
-    globals()[name] = value
-    return value
+    if name not in __all__:
+        raise AttributeError(f"module 'discreet.devices' has no attribute {name!r}")
+    from discreet.devices import schedule, simulation
+
+    return getattr(schedule if name == "DeviceSettings" else simulation, name)

@@ -49,33 +49,44 @@ def posterior_means(
     """
     grid, seen = _shares(popularity, popularity_variance)
     slope = np.log(grid) - np.log(grid).mean()
-    line = np.zeros(_GRID)
-    chance = np.full(_GRID, 1.0 / _GRID)
-    spread = _USUAL_SPREAD
+    line, chance, spread = np.zeros(_GRID), np.full(_GRID, 1.0 / _GRID), _USUAL_SPREAD
+
+    def joint(spread: float) -> Floats:
+        """Items x grid: log-likelihood of each share, and of what was seen of the offset if it is the one."""
+        total = offsets_variance + grid**2 * spread
+        far = (offsets[:, None] - grid * line) ** 2 / total
+        found: Floats = seen - 0.5 * (far + np.log(total)) + np.log(chance + 1e-300)
+        return found
+
+    def guess() -> tuple[Floats, Floats]:
+        """Items x grid: how likely each share is, and the mean of beta if it is the one."""
+        share = joint(spread)
+        share -= share.max(axis=1, keepdims=True)
+        np.exp(share, out=share)
+        share /= share.sum(axis=1, keepdims=True)
+        gain = grid * spread / (offsets_variance + grid**2 * spread)
+        return share, line + gain * (offsets[:, None] - grid * line)
+
+    def evidence(spread: float) -> float:
+        found = joint(spread)
+        largest = found.max(axis=1)
+        likely = float((largest + np.log(np.exp(found - largest[:, None]).sum(axis=1))).sum())
+        off = float(np.log(max(spread, 1e-3) / _USUAL_SPREAD))
+        return likely - (_LARGER if off > 0.0 else _SMALLER) * off**2
+
     for _ in range(_ROUNDS):
         for _ in range(_STEPS):
-            share, guess = _guess(seen, grid, offsets, offsets_variance, chance, line, spread)
+            share, beta = guess()
             chance = share.mean(axis=0)
-            line = _line(share, guess, slope)
-        spread = max(
-            _SPREADS, key=lambda one: _evidence(seen, grid, offsets, offsets_variance, chance, line, one)
-        )
-    share, guess = _guess(seen, grid, offsets, offsets_variance, chance, line, spread)
+            line = _line(share, beta, slope)
+        spread = max(_SPREADS, key=evidence)
+    share, beta = guess()
     clear = max(0.0, 1.0 - offsets_variance * len(offsets) / _DROWNED)
-    return PosteriorMeans(
-        clear * (share * guess).sum(axis=1), _expected(share, grid, popularity, popularity_variance)
-    )
-
-
-def _expected(share: Floats, grid: Floats, popularity: Floats, variance: float) -> Floats:
-    """Mean over the grid; around a value of the grid what was seen counts, as far as its noise is below the gaps.
-
-    Without that, items of one value would have no order, however well they are known.
-    """
-    room = _room(grid)
-    kept = room / (room + variance)
-    expected: Floats = share @ (grid * (1.0 - kept)) + (share @ kept) * popularity
-    return expected
+    # Around a value of the grid what was seen counts, as far as its noise is below the gaps: without that, items of one
+    # value would have no order, however well they are known.
+    kept = _room(grid) / (_room(grid) + popularity_variance)
+    expected = share @ (grid * (1.0 - kept)) + (share @ kept) * popularity
+    return PosteriorMeans(clear * (share * beta).sum(axis=1), expected)
 
 
 def _room(grid: Floats) -> Floats:
@@ -93,40 +104,9 @@ def _shares(popularity: Floats, variance: float) -> tuple[Floats, Floats]:
     return grid, -0.5 * ((popularity[:, None] - grid) ** 2 / total + np.log(total))
 
 
-def _log_joint(
-    seen: Floats, grid: Floats, offsets: Floats, variance: float, chance: Floats, line: Floats, spread: float
-) -> Floats:
-    total = variance + grid**2 * spread
-    far = (offsets[:, None] - grid * line) ** 2 / total
-    joint: Floats = seen - 0.5 * (far + np.log(total)) + np.log(chance + 1e-300)
-    return joint
-
-
-def _guess(
-    seen: Floats, grid: Floats, offsets: Floats, variance: float, chance: Floats, line: Floats, spread: float
-) -> tuple[Floats, Floats]:
-    """Items x grid: how likely each share is, and the mean of beta if it is the one."""
-    share = _log_joint(seen, grid, offsets, variance, chance, line, spread)
-    share -= share.max(axis=1, keepdims=True)
-    np.exp(share, out=share)
-    share /= share.sum(axis=1, keepdims=True)
-    gain = grid * spread / (variance + grid**2 * spread)
-    return share, line + gain * (offsets[:, None] - grid * line)
-
-
-def _line(share: Floats, guess: Floats, slope: Floats) -> Floats:
-    mass, mean = share.sum(axis=0), (share * guess).sum(axis=0)
+def _line(share: Floats, beta: Floats, slope: Floats) -> Floats:
+    mass, mean = share.sum(axis=0), (share * beta).sum(axis=0)
     design = np.column_stack([np.ones_like(slope), slope])
     normal = (design * mass[:, None]).T @ design + 1e-9 * np.eye(2)
     fitted: Floats = design @ np.linalg.solve(normal, design.T @ mean)
     return fitted
-
-
-def _evidence(
-    seen: Floats, grid: Floats, offsets: Floats, variance: float, chance: Floats, line: Floats, spread: float
-) -> float:
-    joint = _log_joint(seen, grid, offsets, variance, chance, line, spread)
-    largest = joint.max(axis=1)
-    likely = float((largest + np.log(np.exp(joint - largest[:, None]).sum(axis=1))).sum())
-    off = float(np.log(max(spread, 1e-3) / _USUAL_SPREAD))
-    return likely - (_LARGER if off > 0.0 else _SMALLER) * off**2

@@ -11,8 +11,6 @@ import copy
 import hashlib
 import math
 from array import array
-from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -48,56 +46,10 @@ class Estimate(NamedTuple):
     answers: int
 
 
-@dataclass(frozen=True, eq=False)
-class _Seen:
-    """Sums of all estimates of popularity and of offsets, each times its number of answers."""
-
-    cost: float
-    popularity: Floats
-    offsets: Floats
-    popularity_answers: int = 0
-    offsets_answers: int = 0
-
-    @cached_property
-    def means(self) -> PosteriorMeans:
-        """Popularity and offsets as far as they were asked for; with both, shrunk by the known noise level."""
-        nothing = np.zeros(len(self.popularity))
-        if not self.popularity_answers:
-            return PosteriorMeans(nothing, nothing)
-        popularity = self.popularity / self.popularity_answers
-        if not self.offsets_answers:
-            return PosteriorMeans(nothing, popularity)
-        offsets = self.offsets / self.offsets_answers
-        return posterior_means(
-            popularity, self._variance, offsets, noise_variance(self.cost, self.offsets_answers)
-        )
-
-    @property
-    def _variance(self) -> float:
-        return noise_variance(self.cost, self.popularity_answers)
-
-    @cached_property
-    def listed(self) -> Floats | None:
-        """Popularity for lists: the same for all items where noise drowned it, and then there are no lists."""
-        if not self.popularity_answers:
-            return None
-        estimates = self.popularity / self.popularity_answers
-        if _stands_out(estimates, self._variance):
-            return self.means.popularity
-        return np.full(len(estimates), estimates.mean())
-
-
 class Learner:
     """A task as it stands after some rounds: which question comes next, and the item side so far.
 
-    Parameters
-    ----------
-    task, items, rating_range, epsilon
-        Name of the task; size of the catalogue; the scale; what each device spends in all.
-    seed
-        64 hexadecimal digits, public, fresh for every task.
-    settings
-        Public.
+    ``epsilon`` is what each device spends in all; ``seed``, 64 hexadecimal digits, is public and fresh for every task.
 
     Notes
     -----
@@ -124,7 +76,9 @@ class Learner:
             raise SettingsInvalid(
                 f"ratings must be within {_LARGEST:g} of zero, and vary by {1.0 / _LARGEST:g} to {_LARGEST:g}"
             )
-        self._seen = _Seen(self.schedule.cost, np.zeros(items), np.zeros(items))
+        # Sums of all estimates of popularity and of offsets, each times its number of answers.
+        self._seen = dict.fromkeys(("popularity", "offsets"), Estimate(np.zeros(items), 0))
+        self._means = self._posterior_means()
         self._factors: Floats | None = None
         for number in (0, len(self.schedule.steps) - 1):
             self._ask(number)  # a question that cannot be asked is refused now, not when its round has come
@@ -141,15 +95,11 @@ class Learner:
             raise SettingsInvalid(f"round {self.round + 1} of the task cannot take in this estimate")
         later = copy.copy(self)
         later.round += 1
-        seen = self._seen
-        if question.kind == "popularity":
-            total = seen.popularity + answers * values
-            later._seen = replace(
-                seen, popularity=total, popularity_answers=seen.popularity_answers + answers
-            )
-        elif question.kind == "offsets":
-            total = seen.offsets + answers * values
-            later._seen = replace(seen, offsets=total, offsets_answers=seen.offsets_answers + answers)
+        if question.kind != "factors":
+            before = self._seen[question.kind]
+            total = Estimate(before.values + answers * values, before.answers + answers)
+            later._seen = {**self._seen, question.kind: total}
+            later._means = later._posterior_means()
         else:
             step = self._step(values.reshape(self.items, question.rank), answers)
             later._factors = step if self._factors is None else self._factors + step
@@ -165,21 +115,35 @@ class Learner:
 
     def _released(self) -> DeviceItemSide:
         factors = self._start() if self._factors is None else self._factors
-        listed, offsets = self._seen.listed, np.zeros(self.items)
-        if self._seen.offsets_answers:
-            offsets = self._spread * self._seen.means.offsets
         return DeviceItemSide(
             self.round,
             self.items,
             factors.shape[1],
-            _single(np.zeros(0) if listed is None else listed),
-            _single(offsets),
+            _single(self._listed()),
+            _single(self._spread * self._means.offsets),
             _single(factors),
             0.5 * (self.range[0] + self.range[1]),
             0.0,
             self._spread**2,
             self.range,
         )
+
+    def _posterior_means(self) -> PosteriorMeans:
+        """Popularity and offsets as far as they were asked for; with both, shrunk by the known noise level."""
+        (popular, told), (liked, rated) = self._seen["popularity"], self._seen["offsets"]
+        if not (told and rated):
+            return PosteriorMeans(np.zeros(self.items), popular / max(told, 1))
+        noise = (noise_variance(self.schedule.cost, answers) for answers in (told, rated))
+        return posterior_means(popular / told, next(noise), liked / rated, next(noise))
+
+    def _listed(self) -> Floats:
+        """Popularity for lists: none before it was asked for, and the same for all items where noise drowned it."""
+        popular, told = self._seen["popularity"]
+        if not told:
+            return np.zeros(0)
+        if _stands_out(popular / told, noise_variance(self.schedule.cost, told)):
+            return self._means.popularity
+        return np.full(self.items, (popular / told).mean())
 
     def _ask(self, number: int) -> Question:
         kind, group, groups = self.schedule.steps[number]
@@ -210,7 +174,7 @@ class Learner:
 
     def _step(self, estimate: Floats, answers: int) -> Floats:
         """What the residuals still hold along the devices' vectors, as far as it stands out of the noise."""
-        weight = np.maximum(self._seen.means.popularity, 1e-12)
+        weight = np.maximum(self._means.popularity, 1e-12)
         variance = np.full(self.items, noise_variance(self.schedule.cost, answers))
         found = denoise(estimate, weight, variance) / weight[:, None]
         found *= self._spread * np.sqrt(self.settings.rank)

@@ -22,11 +22,13 @@ from discreet.data.ratings import Ratings
 from discreet.devices.collector.admin import Admin, fetch_model
 from discreet.devices.collector.task_config import make_config
 from discreet.devices.device.client import answer_round, fetch_released, join, recommend_items
-from discreet.devices.device.recommend import predict
 from discreet.devices.device.store import DeviceStore
 from discreet.devices.device.transport import Connection
 from discreet.devices.schedule import DeviceSettings
 from discreet.errors import Unreachable
+from discreet.evaluation import evaluate_ratings
+from discreet.evaluation.baselines import user_means
+from discreet.evaluation.metrics import rmse
 from discreet.model import Model
 
 __all__ = ["run_on_loopback", "running_collector"]
@@ -98,22 +100,21 @@ def run_on_loopback(
             answer_ms += [one.compute_ms for one in outcomes if one.result == "answered"]
             admin.close(TASK, number)
             report("rounds", number, rounds)
-        judged = everyone(
-            lambda user, store, connection: _judged(store, connection, _ratings_of(test, user), rounds)
-        )
+        listed = everyone(lambda _, store, connection: _listed(store, connection, rounds))
         model = fetch_model(admin, TASK)
-    ours, own_mean, found, count = np.sum(np.array(judged), axis=0)
+    hidden = [set(_ratings_of(test, user)) for user in users]
+    found = sum(len(one & own) for one, own in zip(listed, hidden, strict=True))
     measured = {
         "rounds": rounds,
         "reports": len(answer_ms),
         "reports_per_second": len(answer_ms) / seconds,
-        "visits_per_second": train.n_users * rounds / seconds,
         "ms_per_answer": float(np.mean(answer_ms)),
-        f"found_in_{LISTED}": float(found / count),
+        f"found_in_{LISTED}": found / max(1, test.n_ratings),
     }
     if settings.goal == "rate":
-        measured["rmse"] = float(np.sqrt(ours / count))
-        measured["rmse_user_mean"] = float(np.sqrt(own_mean / count))
+        judged = evaluate_ratings(model, train, test)
+        own_means = np.repeat(user_means(train, 0.5 * sum(train.rating_range)), np.diff(test.indptr))
+        measured |= {"rmse": judged.rmse, "rmse_user_mean": rmse(own_means, test.values)}
     return model, measured
 
 
@@ -122,18 +123,6 @@ def _ratings_of(ratings: Ratings, user: int) -> dict[int, float]:
     return dict(zip(ratings.items[part].tolist(), ratings.values[part].tolist(), strict=True))
 
 
-def _judged(
-    store: DeviceStore, connection: Connection, hidden: dict[int, float], rounds: int
-) -> tuple[float, float, float, int]:
-    """Squared errors of the device's predictions and of its own mean, how many its list finds, and of how many."""
-    side = fetch_released(store, connection, TASK, rounds)
-    ratings, span = store.ratings(), store.terms(TASK).range
-    listed = {item for item, _ in recommend_items(store, TASK, LISTED)}
-    mean = sum(ratings.values()) / len(ratings) if ratings else 0.5 * (span[0] + span[1])
-    pairs = zip(predict(ratings, side, span, hidden), hidden.values(), strict=True)
-    return (
-        sum((guess - true) ** 2 for guess, true in pairs),
-        sum((mean - true) ** 2 for true in hidden.values()),
-        len(listed & set(hidden)),
-        len(hidden),
-    )
+def _listed(store: DeviceStore, connection: Connection, rounds: int) -> set[int]:
+    fetch_released(store, connection, TASK, rounds)
+    return {item for item, _ in recommend_items(store, TASK, LISTED)}

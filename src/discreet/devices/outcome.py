@@ -54,12 +54,7 @@ def model_of(
 def popularity_list(side: ItemSide, cost: float, answers: int) -> ItemWeights:
     """The list that popularity alone makes: a table without weights, whose counts carry their noise.
 
-    Parameters
-    ----------
-    side
-        What was released of a task whose goal is ``"rank"``.
-    cost, answers
-        Epsilon of one answer, and how many there were: what the noise follows from.
+    The noise follows from the epsilon of one answer and from how many there were.
     """
     counts = np.zeros(side.n_items) if side.popularity is None else side.popularity
     nothing, none = np.zeros(0, np.float32), np.zeros(0, np.int32)
@@ -79,18 +74,10 @@ def popularity_list(side: ItemSide, cost: float, answers: int) -> ItemWeights:
 
 
 def state_task(schedule: Schedule, asked: int, coin: Coin | None = None) -> Statement:
-    """State what any one device can have spent once so many rounds were asked.
+    """State what any one device can have spent once the questions of so many rounds went out.
 
-    Parameters
-    ----------
-    schedule
-        Of the task.
-    asked
-        Number of rounds whose question went out. Devices pay for an answer when they give it, so an open round counts,
-        whether or not its answers are in the model.
-    coin
-        What simulated devices threw. Any but the package's own makes the statement say that nothing is private. Real
-        devices throw their own, which nobody sees.
+    Devices pay for an answer when they give it, so an open round counts, whether or not its answers are in the model.
+    ``coin`` is what simulated devices threw: any but the package's own makes the statement say that nothing is private.
 
     Notes
     -----

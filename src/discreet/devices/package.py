@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import sys
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -36,7 +35,7 @@ def write_zipapp(folder: Path) -> Path:
     return target
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None) -> None:
     """Write both."""
     parser = argparse.ArgumentParser(prog="python -m discreet.devices.package", description=__doc__)
     parser.add_argument("folder", type=Path, help="where the files go; made if it is not there")
@@ -44,13 +43,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         module = shutil.copyfile(_SOURCE / "javascript" / MODULE, folder / MODULE)
-        written = {"zipapp": str(write_zipapp(folder)), "module": str(module)}
+        print(json.dumps({"zipapp": str(write_zipapp(folder)), "module": str(module)}))
     except OSError as error:
-        print(f"Error: {folder} cannot be written: {error}", file=sys.stderr)
-        return 2
-    print(json.dumps(written))
-    return 0
+        parser.error(f"{folder} cannot be written: {error}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -62,23 +62,9 @@ class Step(NamedTuple):
 
 
 class Schedule:
-    """The rounds of a task, in order.
+    """The rounds of a task, in order, when each device spends ``epsilon`` in all of them together.
 
-    Parameters
-    ----------
-    settings
-        Public.
-    epsilon
-        What one device spends in all rounds together.
-
-    Attributes
-    ----------
-    passes, groups
-        Each pass asks every group one question, so each device answers at most once a pass.
-    cost
-        Epsilon of one answer.
-    steps
-        What each round asks, and of which group.
+    Each of ``passes`` asks every one of ``groups`` one question: a device answers at most once a pass, at ``cost``.
     """
 
     def __init__(self, settings: DeviceSettings, epsilon: float) -> None:
@@ -108,18 +94,17 @@ class Schedule:
                 "popularity and offsets. Ask for fewer, or for more groups or passes"
             )
         asked: Kind = "popularity" if settings.goal == "rank" else "offsets"
-        self.steps = tuple(_step(number, self.groups, rounds - factors, asked) for number in range(rounds))
+        self.steps = tuple(self._step(number, rounds - factors, asked) for number in range(rounds))
 
     def passes_begun(self, rounds: int) -> int:
         """In how many passes a device can have answered once so many rounds were asked."""
         return -(-rounds // self.groups)
 
-
-def _step(number: int, groups: int, factors_from: int, asked: Kind) -> Step:
-    kind: Kind = "popularity" if number % groups == 0 else asked
-    # Every pass starts with another group, so that each is asked about different things.
-    group = (number + number // groups) % groups
-    return Step("factors" if number >= factors_from else kind, group, groups)
+    def _step(self, number: int, factors_from: int, asked: Kind) -> Step:
+        turn, place = divmod(number, self.groups)
+        kind: Kind = "popularity" if place == 0 else asked
+        # Every pass starts with another group, so that each is asked about different things.
+        return Step("factors" if number >= factors_from else kind, (number + turn) % self.groups, self.groups)
 
 
 def rotations_for(dimension: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
@@ -40,14 +40,9 @@ def fit(
     ratings: Ratings,
     epsilon: float = 4.0,
     *,
-    goal: Literal["rate", "rank"] = "rank",
-    groups: int | Literal["auto"] = "auto",
-    passes: int | Literal["auto"] = "auto",
-    factor_rounds: int = 0,
-    rank: int = 2,
-    spread: float | Literal["auto"] = "auto",
     rng: np.random.Generator | int | None = None,
     fixed_key_not_private: int | None = None,
+    **settings: Any,
 ) -> DeviceFit:
     """Let every user of ``ratings`` be a device, and learn from one noisy bit a round of each.
 
@@ -60,18 +55,14 @@ def fit(
         With a catalogue and a rating range, both public.
     epsilon
         What one device's whole transcript costs.
-    goal, groups, passes, factor_rounds, rank, spread
-        Public settings; see :class:`discreet.devices.DeviceSettings`.
     rng
         Draws pseudonyms and the task's seed, which are public.
     fixed_key_not_private
         Leave it out: the devices' coins come from the operating system. A key makes them repeat, for tests, and voids
         the promise.
-
-    Returns
-    -------
-    DeviceFit
-        ``model_`` and ``statement_``.
+    **settings
+        Public: ``goal``, ``groups``, ``passes``, ``factor_rounds``, ``rank`` and ``spread``, as
+        :class:`discreet.devices.DeviceSettings` has them.
 
     Notes
     -----
@@ -87,14 +78,7 @@ def fit(
     >>> found.statement_.epsilon, found.statement_.relation
     (4.0, "replace all of one user's ratings")
     """
-    settings = DeviceSettings.checked(
-        goal=goal,
-        groups=groups,
-        passes=passes,
-        factor_rounds=factor_rounds,
-        rank=rank,
-        spread=spread,
-    )
+    chosen = DeviceSettings.checked(**settings)
     if ratings.catalogue is None:
         raise CatalogueMissing(
             "devices need a public item list: they must agree on the items' numbers; give a catalogue"
@@ -106,7 +90,7 @@ def fit(
     coin = Coin() if fixed_key_not_private is None else Coin.fixed_key_not_private(fixed_key_not_private)
     public = np.random.default_rng(rng)
     learner = Learner(
-        "simulation", ratings.n_items, ratings.rating_range, epsilon, public.bytes(32).hex(), settings
+        "simulation", ratings.n_items, ratings.rating_range, epsilon, public.bytes(32).hex(), chosen
     )
     ids = np.frombuffer(public.bytes(DEVICE_ID_BYTES * ratings.n_users), np.uint8)
     users = ids.reshape(-1, DEVICE_ID_BYTES)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.devices.collector.store import VERSION, Store, back_up, restore
+from discreet.devices.collector.store import Store, back_up, restore
 from discreet.devices.collector.tasks import read_tasks
 from discreet.errors import SettingsInvalid
 from tests.devices.support.running import Running, asked_devices
@@ -78,16 +78,3 @@ def test_a_damaged_copy_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsInvalid, match=r"task films in .* is damaged"):
         restore(tmp_path / "copy", tmp_path / "new", tasks_of)
     assert not [file for file in tmp_path.iterdir() if file.name.startswith("new")]
-
-
-@pytest.mark.parametrize("version", [VERSION - 1, VERSION + 1])
-def test_a_store_of_another_version_is_refused_in_words(tmp_path: Path, version: int) -> None:
-    Store(tmp_path / "s.sqlite").close()
-    with closing(sqlite3.connect(tmp_path / "s.sqlite")) as connection:
-        connection.execute(f"PRAGMA user_version = {version}")
-    before = (tmp_path / "s.sqlite").read_bytes()
-    with pytest.raises(
-        SettingsInvalid, match=f"a store of version {version}, and this program's is {VERSION}"
-    ):
-        Store(tmp_path / "s.sqlite")
-    assert (tmp_path / "s.sqlite").read_bytes() == before

@@ -87,9 +87,8 @@ def test_a_named_origin_may_be_a_device_and_no_other_may(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     "origin",
-    ["*", "null", "shop.example", "https://shop.example/", "http://shop.example", "https://Shop.example",
-     "https://a.example,https://b.example", "https://a.example\r\nx: y", "https://me@a.example", ""],
-)  # fmt: skip
+    ["*", "null", "http://shop.example", "https://shop.example/", "https://a.example\r\nx: y", ""],
+)
 def test_anything_but_one_origin_is_refused(tmp_path: Path, origin: str) -> None:
     settings = CollectorSettings(store=tmp_path / "s", token=TOKEN, allow_origin=(origin,))
     with pytest.raises(SettingsInvalid, match="--allow-origin"):

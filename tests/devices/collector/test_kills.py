@@ -10,8 +10,7 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from http.client import HTTPException
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,6 @@ from discreet.devices.collector.task_config import TaskConfig
 from discreet.devices.device.question import Question
 from discreet.devices.estimator import Estimator
 from discreet.devices.learner import Estimate
-from tests.devices.support.load import Load
 from tests.devices.support.running import CONFIG, PATIENCE, Running, asked_devices, body_of, wait_until
 from tests.sizes import sized
 
@@ -37,37 +35,49 @@ class _Devices:
         self.acknowledged: dict[bytes, int] = {}
         self.refused: list[tuple[bytes, int]] = []
         self.victim, self.victim_after = 0, 0  # process to kill as soon as that many reports are answered
-        self._question, self._stop = question, threading.Event()
-        self._thread = threading.Thread(
-            target=Load(port, connections=24).run, args=(self._bodies(), self._answered)
-        )
+        self._question, self._port, self._stop = question, port, threading.Event()
+        self._threads = [threading.Thread(target=self._send) for _ in range(12)]
 
     def __enter__(self) -> _Devices:
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        self._thread.join(PATIENCE)
-        assert not self._thread.is_alive()
+        for thread in self._threads:
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
 
-    def _bodies(self) -> Iterator[bytes]:
+    def _send(self) -> None:
+        wire = HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)
         for device in asked_devices(self._question):
-            if self._stop.is_set():
-                return
-            bit = device[0] & 1
-            self.sent[device] = bit
-            yield body_of(self._question, device, bit)
+            bit = self.sent[device] = device[0] & 1
+            status = 0
+            while not status:
+                if self._stop.is_set():
+                    wire.close()
+                    return
+                try:
+                    body = body_of(self._question, device, bit)
+                    wire.request("POST", "/v1/reports", body, {"content-type": "application/json"})
+                    response = wire.getresponse()
+                    status = response.status
+                    response.read()
+                except (OSError, HTTPException):
+                    wire.close()
+                    time.sleep(0.02)
+            self._answered(device, bit, status)
 
-    def _answered(self, body: bytes, status: int) -> None:
-        report = json.loads(body)
-        if status == 200:
-            self.acknowledged[bytes.fromhex(report["device"])] = report["bit"]
-            if self.victim and len(self.acknowledged) >= self.victim_after:
-                victim, self.victim = self.victim, 0
+    def _answered(self, device: bytes, bit: int, status: int) -> None:
+        if status != 200:
+            self.refused.append((device, status))
+            return
+        self.acknowledged[device] = bit
+        if self.victim and len(self.acknowledged) >= self.victim_after:
+            victim, self.victim = self.victim, 0
+            if victim:
                 os.kill(victim, signal.SIGKILL)
-        else:
-            self.refused.append((body, status))
 
 
 @pytest.mark.timeout(300 + 30 * KILLS)
@@ -86,7 +96,7 @@ def test_no_answered_report_is_lost_and_none_is_counted_twice(tmp_path: Path) ->
                     devices.victim = server.process.pid or 0
                     server.process.join(PATIENCE)
                     assert not server.process.is_alive()
-                answered = dict(devices.acknowledged)
+                answered = devices.acknowledged.copy()
                 kept = server.kept()
                 assert answered.items() <= kept.items()
                 server.start()

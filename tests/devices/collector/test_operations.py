@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 import re
-import threading
-from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from discreet.devices.collector import app as app_module
-from discreet.devices.collector import writer
 from discreet.devices.collector.admin import Admin
-from discreet.devices.collector.app import CollectorSettings, make_app
 from discreet.devices.collector.task_config import TaskConfig
-from discreet.devices.collector.writer import Writer
 from discreet.devices.device.question import Question
 from discreet.errors import Refused
-from discreet.operations import KINDS, Counts, Gauge, prometheus
-from tests.devices.support.running import CONFIG, Running, asked_devices, body_of, wait_until
+from discreet.operations import KINDS
+from tests.devices.support.running import CONFIG, Running, asked_devices, wait_until
 
 TOKEN = "0123456789abcdef"
 MINE = {"authorization": f"Bearer {TOKEN}"}
@@ -123,87 +116,16 @@ def test_alive_is_not_ready_where_the_store_cannot_be_written(tmp_path: Path) ->
             assert server.ask("GET", path) == (200, b'{"ok":true}')
 
 
-async def _post(app: Any, path: str, body: bytes) -> tuple[int, dict[bytes, bytes], bytes]:
-    said: list[dict[str, Any]] = []
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    async def send(message: dict[str, Any]) -> None:
-        said.append(message)
-
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": path,
-        "headers": [(b"content-type", b"application/json")],
-        "query_string": b"",
-    }
-    await app(scope, receive, send)
-    return said[0]["status"], dict(said[0]["headers"]), said[1]["body"]
-
-
-def test_too_much_at_once_is_refused_in_words_and_with_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writer, "LONGEST_QUEUE", 3)
-    made: list[Writer] = []
-
-    class Seen(Writer):
-        def __init__(self, *given: Any) -> None:
-            super().__init__(*given)
-            made.append(self)
-
-    monkeypatch.setattr(app_module, "Writer", Seen)
-    app = make_app(CollectorSettings(store=tmp_path / "s.sqlite"), Counts())
-    busy, go_on = threading.Event(), threading.Event()
-
-    def hold(_: object) -> None:
-        busy.set()
-        go_on.wait()
-
-    async def run() -> None:
-        async with app.router.lifespan_context(app):
-            status, _, body = await _post(app, "/v1/tasks", json.dumps(CONFIG).encode())
-            question = Question.from_json(json.dumps(json.loads(body)["question"]))
-            holding = asyncio.ensure_future(made[0].run(hold))
-            await asyncio.to_thread(busy.wait)
-            bodies = [body_of(question, device, 1) for device in itertools.islice(asked_devices(question), 4)]
-            waiting = [asyncio.ensure_future(_post(app, "/v1/reports", body)) for body in bodies[:3]]
-            while made[0].waiting < 3:
-                await asyncio.sleep(0)
-            status, headers, body = await _post(app, "/v1/reports", bodies[3])
-            assert status == 503
-            assert headers[b"retry-after"] == b"1"
-            assert "send it again" in json.loads(body)["error"]
-            assert "too many reports are waiting" in str(made[0].trouble)
-            go_on.set()
-            await holding
-            assert [(await answer)[0] for answer in waiting] == [200, 200, 200]
-            assert (await _post(app, "/v1/reports", bodies[3]))[0] == 200
-
-    asyncio.run(run())
-
-
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    folder = tmp_path_factory.mktemp("rules")
-    with Running(folder / "s.sqlite", tick=0.02, log=folder / "log") as server:
-        yield server
-
-
-def test_a_round_ends_by_itself_with_enough_reports_and_not_before(quick: Running) -> None:
-    question = quick.create(task="full", enough=8)
-    devices = list(itertools.islice(asked_devices(question), 8))
-    for device in devices[:7]:
-        assert quick.report(device, 1, task="full")[0] == 200
-    assert quick.question("full").round == 1
-    assert quick.report(devices[7], 1, task="full")[0] == 200
-    wait_until(lambda: quick.question("full").round == 2)
-    ((reports,),) = quick.rows(
-        "SELECT reports FROM rounds JOIN tasks ON id = rounds.task WHERE tasks.task = 'full' AND state = 'released'"
-    )
-    assert reports == 8
+def test_a_round_ends_by_itself_with_enough_reports_and_not_before(tmp_path: Path) -> None:
+    with Running(tmp_path / "s.sqlite", tick=0.02) as server:
+        question = server.create(enough=8)
+        devices = list(itertools.islice(asked_devices(question), 8))
+        for device in devices[:7]:
+            assert server.report(device, 1)[0] == 200
+        assert server.question().round == 1
+        assert server.report(devices[7], 1)[0] == 200
+        wait_until(lambda: server.question().round == 2)
+        assert server.rows("SELECT reports FROM rounds WHERE state = 'released'") == [(8,)]
 
 
 def test_a_deadline_ends_a_round_that_has_the_minimum_and_no_other(tmp_path: Path) -> None:
@@ -256,36 +178,3 @@ def test_reports_are_deleted_and_overwritten_when_told_to(tmp_path: Path) -> Non
         assert again.ask("GET", "/v1/tasks/films")[0] == 404
         assert again.rows("SELECT count(*) FROM reports") == [(0,)]
         assert again.create().round == 1
-
-
-def test_old_reports_go_by_themselves_and_those_of_open_rounds_stay(tmp_path: Path) -> None:
-    with Running(tmp_path / "s.sqlite", tick=0.02, keep_days=30) as server:
-        question = server.create()
-        for device in itertools.islice(asked_devices(question), 5):
-            assert server.report(device, 1)[0] == 200
-        assert server.close()[0] == 200
-        for device in itertools.islice(asked_devices(server.question()), 5):
-            assert server.report(device, 1, 2)[0] == 200
-        assert len(server.kept(1)) == 5
-        server.kill()
-        server.write("UPDATE rounds SET opened_hour = 0, released_hour = released_hour - 31 * 86400")
-        server.start()
-        wait_until(lambda: server.kept(1) == {})
-        assert len(server.kept(2)) == 5
-
-
-def test_counts_are_text_that_prometheus_reads() -> None:
-    counts = Counts()
-    counts.accepted = 12_345_678
-    counts.refuse(401)
-    counts.refuse(418)
-    gauges = [
-        Gauge("waiting", "How many wait.", 3, (("task", "a"),)),
-        Gauge("waiting", "", 4, (("task", "b"),)),
-    ]
-    text = prometheus("x", counts, gauges)
-    assert "x_reports_accepted_total 12345678\n" in text
-    assert 'x_requests_refused_total{kind="no_token"} 1\n' in text
-    assert 'x_requests_refused_total{kind="other"} 1\n' in text
-    assert text.count("# TYPE x_waiting gauge\n") == 1
-    assert text.endswith('x_waiting{task="a"} 3\nx_waiting{task="b"} 4\n')

@@ -8,12 +8,16 @@ import sqlite3
 import tracemalloc
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from discreet.devices.collector.app import CollectorSettings, serve
 from discreet.devices.collector.store import CHUNK, Store
 from discreet.errors import SettingsInvalid
 from tests.devices.support.running import Running, asked_devices
+
+TOKEN = "0123456789abcdef"
 
 
 def test_reports_are_read_once_each_in_memory_that_does_not_grow(tmp_path: Path) -> None:
@@ -70,14 +74,6 @@ def test_another_programs_file_is_refused_as_it_was(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_folder_is_no_store(tmp_path: Path) -> None:
-    folder = tmp_path / "store"
-    folder.mkdir()
-    with pytest.raises(SettingsInvalid, match="not a file"):
-        Store(folder)
-    assert list(tmp_path.iterdir()) == [folder]
-
-
 def test_every_connection_has_what_it_promised_on_disk(tmp_path: Path) -> None:
     for _ in ("new", "there already"):
         store = Store(tmp_path / "s.sqlite")
@@ -106,3 +102,30 @@ def test_the_order_in_which_reports_came_is_nowhere(tmp_path: Path) -> None:
                 connection.execute(f"SELECT {hidden} FROM reports")
         lie = [bytes(device) for (device,) in connection.execute("SELECT device FROM reports")]
     assert lie == sorted(came)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "localhost.example.org"])
+@pytest.mark.parametrize("given", [{}, {"token": TOKEN}, {"behind_proxy": True}])
+def test_beyond_this_machine_needs_a_proxy_and_a_token(
+    tmp_path: Path, host: str, given: dict[str, Any]
+) -> None:
+    with pytest.raises(SettingsInvalid, match="can be reached from other machines"):
+        serve(CollectorSettings(store=tmp_path / "s.sqlite", host=host, **given))
+
+
+def test_a_short_token_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsInvalid, match="at least 16"):
+        serve(CollectorSettings(store=tmp_path / "s.sqlite", token="short"))
+
+
+def test_a_store_has_one_collector_at_a_time_and_is_not_another_programs_file(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s.sqlite")
+    with pytest.raises(SettingsInvalid, match="in use"):
+        Store(tmp_path / "s.sqlite")
+    store.close()
+    Store(tmp_path / "s.sqlite").close()
+    (tmp_path / "text").write_text("not a database at all, but long enough to look like one" * 50)
+    with pytest.raises(SettingsInvalid, match="cannot be used"):
+        Store(tmp_path / "text")
+    with pytest.raises(SettingsInvalid, match="cannot be made"):
+        Store(tmp_path / "nowhere" / "s.sqlite")

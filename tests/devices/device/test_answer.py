@@ -18,10 +18,9 @@ import numpy as np
 import pytest
 
 from discreet.devices.device import answer as device
-from discreet.devices.device.fold_in import fold_in, residuals
+from discreet.devices.device.fold_in import fold_in, recommend, residuals
 from discreet.devices.device.item_side import DeviceItemSide
 from discreet.devices.device.question import QuestionInvalid
-from discreet.devices.device.recommend import predict, recommend
 from discreet.model.item_side import ItemSide
 from discreet.privacy.local.rotated import truths
 from tests.devices.support.questions import crowd, pseudonyms, question, released, rows
@@ -217,9 +216,6 @@ def test_recommendations_are_those_of_the_model(rank: int) -> None:
         theirs = [(entry.item, entry.score) for entry in model.recommend(history, 7)]
         assert [item for item, _ in mine] == [item for item, _ in theirs]
         np.testing.assert_allclose([score for _, score in mine], [score for _, score in theirs], atol=1e-6)
-        np.testing.assert_allclose(
-            predict(history, side, (1.0, 5.0), range(60)), model.predict(history, range(60)), atol=1e-6
-        )
 
 
 FOLDER = Path(device.__file__).parent

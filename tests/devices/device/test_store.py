@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from discreet.devices.device.__main__ import main
-from discreet.devices.device.question import Question
+from discreet.devices.device.question import Question, Terms, TermsInvalid
 from discreet.devices.device.store import DeviceStore, StoreInvalid
-from discreet.devices.device.terms import Terms, TermsInvalid
 
 DIGEST = "ab" * 32
 TERMS = Terms("films", 1.0, 3, 20, (1.0, 5.0), DIGEST)
@@ -223,7 +222,7 @@ def test_a_task_that_was_left_is_answered_no_more(fresh: DeviceStore) -> None:
         fresh.answer(replace(HALF, round=2), _never)
     assert fresh.answer(HALF, _never).bit == 1  # sent before or not, it is the same bit
     with DeviceStore(fresh.path) as again:
-        assert again.has_left("films")
+        assert again.transcript()["tasks"][0]["left"]
     with pytest.raises(TermsInvalid, match="not joined"):
         fresh.leave("songs")
 
@@ -258,13 +257,7 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
     assert run("cap", "2.5") == {"cap": 2.5, "spent": 0.5}
     assert run("leave", "films") == {"left": "films", "spent": 0.5}
-    shown = run("status")
-    assert shown == {
-        "ratings": 0,
-        "tasks": {"films": {"spent": 0.5, "agreed": 1.0}},
-        "spent": 0.5,
-        "cap": 2.5,
-    }
+    assert (run("transcript")["spent"], run("transcript")["cap"]) == (0.5, 2.5)  # type: ignore[index]
     with DeviceStore(path) as store:
         assert run("transcript") == store.transcript()
         assert store.transcript()["tasks"][0]["left"]

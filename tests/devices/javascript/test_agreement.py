@@ -12,13 +12,10 @@ from decimal import Decimal, getcontext
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from discreet.devices.device.answer import answer, flip_threshold, truth
+from discreet.devices.device.fold_in import recommend
 from discreet.devices.device.item_side import DeviceItemSide
-from discreet.devices.device.question import Question, QuestionInvalid
-from discreet.devices.device.recommend import recommend
-from discreet.devices.device.terms import Terms, TermsInvalid
+from discreet.devices.device.question import Question, QuestionInvalid, Terms, TermsInvalid
 from tests.devices.javascript.node import digits, from_digits, in_node, needs_node, rated
 from tests.sizes import sized
 
@@ -359,14 +356,3 @@ def test_recommendations(tmp_path: Path) -> None:
         for (_, mine), (_, theirs) in zip(best, one["ok"], strict=True):
             assert digits(mine) == theirs or math.isnan(mine)
     assert refused < 50
-
-
-def test_offsets_of_single_precision_are_read_as_such(tmp_path: Path) -> None:
-    """A comparison that passes with anything would pass here as well: two sides that differ in one last bit."""
-    one = array("f", [0.1, 0.2])
-    other = array("f", [0.1, np.nextafter(np.float32(0.2), np.float32(1))])
-    sides = [DeviceItemSide(1, 2, offsets=part, range=(1.0, 5.0)).to_bytes() for part in (one, other)]
-    first, second = in_node(tmp_path, ({"do": "side", "released": body.hex()} for body in sides))
-    assert first["ok"][3][1] == [digits(value) for value in one]
-    assert second["ok"][3][1] == [digits(value) for value in other]
-    assert first != second

@@ -11,9 +11,8 @@ import pytest
 
 from discreet.devices.device import store as stores
 from discreet.devices.device.answer import answer
-from discreet.devices.device.question import Question
+from discreet.devices.device.question import Question, Terms
 from discreet.devices.device.store import DeviceStore
-from discreet.devices.device.terms import Terms
 from tests.devices.javascript.node import from_digits, in_node, needs_node, rated, run_node
 from tests.devices.support.running import IDS, Running
 

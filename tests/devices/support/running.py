@@ -9,7 +9,6 @@ import json
 import os
 import resource
 import signal
-import socket
 import sqlite3
 import sys
 import time
@@ -154,14 +153,3 @@ def wait_until(holds: Any, seconds: float = PATIENCE) -> None:
     while not holds():
         assert time.monotonic() < end, "waited too long"
         time.sleep(0.01)
-
-
-def is_open(wire: socket.socket, seconds: float = 0.0) -> bool:
-    """Whether the other side has not hung up, for so long."""
-    wire.settimeout(seconds)
-    try:
-        return wire.recv(1) != b""
-    except (BlockingIOError, TimeoutError):
-        return True
-    except OSError:
-        return False

@@ -24,15 +24,7 @@ _LARGEST_CONFIG = 1 << 30
 
 
 class Admin:
-    """Whoever runs tasks on a collector.
-
-    Parameters
-    ----------
-    url
-        ``http(s)://host:port``.
-    token
-        What the collector wants presented, if anything.
-    """
+    """Whoever runs tasks on the collector at a URL, with the token that it wants presented, if any."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         self._url, self._token = url, token
@@ -124,16 +116,8 @@ def _path(task: str | None, rest: str) -> str:
 def fetch_model(admin: Admin, task: str) -> Model:
     """The model of a task's last released round, with the person's own item ids and titles.
 
-    Where rounds are still to come, the model is of those that were released, and the statement counts the open one
-    as well: devices may have answered it. Of a task about popularity the numbers of reports, which are the operator's
-    own, go into the model as the noise that they leave.
-
-    Raises
-    ------
-    SettingsInvalid
-        Before the first release.
-    ModelInvalid
-        When what the collector sends does not fit its own configuration.
+    Where rounds are still to come, the statement counts the open one as well: devices may have answered it. Of a task
+    about popularity the numbers of reports, which are the operator's own, go into the model as the noise they leave.
     """
     config = admin.config(task)
     schedule = config.learner().schedule

@@ -26,7 +26,7 @@ from starlette.types import Scope
 from discreet.devices.collector.store import Store
 from discreet.devices.collector.task_config import Close, Delete, Report, TaskConfig
 from discreet.devices.collector.tasks import Tasks, read_tasks
-from discreet.devices.collector.writer import Overloaded, Verdict, Writer
+from discreet.devices.collector.writer import EARLY, Writer
 from discreet.errors import SettingsInvalid
 from discreet.operations import Counts, Gauge, Log, prometheus
 from discreet.web.server import REFUSALS, Limits, Measured, ServerSettings, presents, refusal, run_server
@@ -34,12 +34,8 @@ from discreet.web.server import REFUSALS, Limits, Measured, ServerSettings, pres
 __all__ = ["CollectorSettings", "make_app", "serve"]
 
 SWITCH_SECONDS = 0.0005  # the writer's thread must not wait 5 ms for its turn after each statement
-_REFUSED = {
-    Verdict.CHANGED: (409, "this device has already answered this round otherwise"),
-    Verdict.LATE: (410, "this round takes no more reports"),
-    Verdict.EARLY: (409, "this round is not open yet"),
-}
-_OVERLOADED = "too many reports are waiting for the disk; nothing is lost, send it again in a moment"
+LARGEST_TASK = 1 << 28
+"""Most bytes in a request that creates a task, item list included, from whoever may create tasks."""
 _FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
 # Whoever can read a page's traffic can change the page, so that a name of the network needs encryption.
 _ORIGIN = re.compile(
@@ -56,18 +52,12 @@ class CollectorSettings(ServerSettings):
         The file that holds everything.
     behind_proxy
         Whether a proxy in front of it ends TLS; without one it listens on this machine alone.
-    token, device_token
-        What whoever runs it must present to command it, and what devices must present, if anything.
+    device_token
+        What devices must present, if anything; ``token`` is for whoever commands it.
     allow_origin
         Origins of web pages that may be devices, each like ``https://shop.example``; none unless they are named.
-    largest_task
-        Most bytes in a request that creates a task, item list included, from whoever may create tasks.
-    keep_days
-        Delete a round's reports so many days after its release; left out, they stay.
-    log
-        Write a log of JSON lines to standard error.
-    tick
-        Seconds between two looks at what is to be done without being asked.
+    log, tick
+        Write a log of JSON lines to standard error; seconds between two looks at what is due.
     """
 
     store: Path
@@ -76,8 +66,6 @@ class CollectorSettings(ServerSettings):
     device_token: str | None = None
     allow_origin: tuple[str, ...] = ()
     largest_body: Annotated[int, Field(ge=256)] = 16_384
-    largest_task: Annotated[int, Field(ge=256)] = 1 << 28
-    keep_days: Annotated[float, Field(ge=0)] | None = None
     log: bool = False
     tick: Annotated[float, Field(gt=0)] = 10.0
 
@@ -113,7 +101,7 @@ def serve(settings: CollectorSettings, ready: Callable[[str], None] = lambda add
         headers = dict(scope["headers"])
         creates = scope["method"] == "POST" and scope["path"] == "/v1/tasks"
         may = creates and _is_json(headers) and presents(headers, settings.token)
-        return settings.largest_task if may else settings.largest_body
+        return LARGEST_TASK if may else settings.largest_body
 
     bodies = Limits(make_app(settings, counts), limit, local=settings.token is None)
     run_server(settings, Measured(bodies, counts), ready, check)
@@ -183,7 +171,7 @@ class _Collector:
         sys.setswitchinterval(SWITCH_SECONDS)
         store = Store(self.settings.store)
         self.writer = Writer(store)
-        self.tasks = Tasks(store, self.writer, self.log, self.settings.keep_days)
+        self.tasks = Tasks(store, self.writer, self.log)
         try:
             await self.tasks.resume()
             self.log.say("started", tasks=len(self.tasks.names()))
@@ -202,23 +190,17 @@ class _Collector:
 
     async def report(self, request: Request) -> Response:
         """Keep one report and answer after its commit."""
-        headers = dict(request.scope["headers"])
-        self._admit(headers, self.settings.device_token)
-        if not _is_json(headers):
-            raise HTTPException(415, "a report is application/json")
+        tasks = self._admit(request, self.settings.device_token)
         report = Report.model_validate_json(await request.body())
-        task, record = self.tasks.get(report.task), report.record()
+        task, record = tasks.get(report.task), report.record()
         question = task.question
         if question is not None and report.round > question.round:
-            raise HTTPException(*_REFUSED[Verdict.EARLY])  # it may be in the store, and not asked yet
+            raise HTTPException(*EARLY)  # it may be in the store, and not asked yet
         if question is not None and question.round == report.round and not question.takes_part(record[:-1]):
             raise HTTPException(403, "this round's question is for other devices")
-        try:
-            verdict = await self.writer.keep(task.id, report.round, record)
-        except Overloaded:
-            raise HTTPException(503, _OVERLOADED, {"retry-after": "1"}) from None
-        if verdict is not Verdict.KEPT:
-            raise HTTPException(*_REFUSED[verdict])
+        refused = await self.writer.keep(task.id, report.round, record)
+        if refused is not None:
+            raise HTTPException(*refused)
         self.counts.accepted += 1
         return Response(b'{"accepted":true}', media_type="application/json")
 
@@ -282,7 +264,7 @@ class _Collector:
         """All counts, for the operator."""
         tasks = self._for_operator(request)
         gauges = [Gauge("reports_waiting", "Reports waiting for the disk.", self.writer.waiting)]
-        gauges.append(Gauge("ready", "1 if reports can be kept.", int(self.writer.trouble is None)))
+        gauges.append(Gauge("ready", "1 if reports can be kept.", int(not self.writer.failed)))
         for name in tasks.names():
             count, labels = await tasks.count(name), (("task", name),)
             gauges.append(Gauge("round", "Open round of the task; 0 at its end.", count["round"], labels))
@@ -297,9 +279,9 @@ class _Collector:
 
     async def ready(self, _: Request) -> Response:
         """A report sent now can be kept."""
-        why = self.writer.trouble
-        if why is not None:
-            raise HTTPException(503, f"not ready: {why}", {"retry-after": "5"})
+        if self.writer.failed:
+            why = "not ready: the store could not be written last time"
+            raise HTTPException(503, why, {"retry-after": "5"})
         return JSONResponse({"ok": True})
 
     async def _work(self) -> None:
@@ -311,19 +293,18 @@ class _Collector:
 
     def _for_devices(self, request: Request) -> Tasks:
         """Whoever runs tasks may look at them as well."""
-        self._admit(dict(request.scope["headers"]), self.settings.device_token, self.settings.token)
-        return self.tasks
+        return self._admit(request, self.settings.device_token, self.settings.token)
 
     def _for_operator(self, request: Request) -> Tasks:
+        return self._admit(request, self.settings.token)
+
+    def _admit(self, request: Request, *tokens: str | None) -> Tasks:
         headers = dict(request.scope["headers"])
-        self._admit(headers, self.settings.token)
+        if not presents(headers, *tokens):
+            raise HTTPException(401, "this needs a token: Authorization: Bearer ...")
         if request.method == "POST" and not _is_json(headers):
             raise HTTPException(415, "send application/json")  # what a web page elsewhere cannot send unasked
         return self.tasks
-
-    def _admit(self, headers: dict[bytes, bytes], *tokens: str | None) -> None:
-        if not presents(headers, *tokens):
-            raise HTTPException(401, "this needs a token: Authorization: Bearer ...")
 
 
 def _is_json(headers: dict[bytes, bytes]) -> bool:

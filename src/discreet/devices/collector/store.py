@@ -18,7 +18,7 @@ from discreet.private_files import make_private, open_private, try_lock
 
 __all__ = ["RECORD", "Store", "back_up", "delete_reports", "delete_task", "restore"]
 
-APPLICATION, VERSION = 0x64736331, 1  # "dsc1", so that another program's file is not taken for ours
+APPLICATION = 0x64736331  # "dsc1", so that another program's file is not taken for ours
 RECORD = 17  # bytes of a pseudonym and a bit
 CHUNK = 8192  # reports read at a time when a round is counted
 _ENDINGS = ("", "-wal", "-shm", ".lock")
@@ -71,8 +71,8 @@ class Store:
             make_private(self.path)
             with closing(self.connect()) as connection:
                 if _is_empty(connection):  # all tables or none
-                    marks = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
-                    connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} {marks} COMMIT;")
+                    mark = f"PRAGMA application_id = {APPLICATION};"
+                    connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} {mark} COMMIT;")
         except sqlite3.DatabaseError as error:
             self.close()
             raise _unusable(self.path, error) from error
@@ -83,14 +83,10 @@ class Store:
     def connect(self) -> sqlite3.Connection:
         """A connection whose commits are on disk when they return."""
         connection = _open(self.path)
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("PRAGMA wal_autocheckpoint = 4000")
-        except BaseException:
-            connection.close()
-            raise
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA wal_autocheckpoint = 4000")
         return connection
 
     def close(self) -> None:
@@ -123,20 +119,20 @@ class Store:
                 after = last
 
 
-def delete_reports(connection: sqlite3.Connection, task: int | None, before: int | None) -> int:
+def delete_reports(connection: sqlite3.Connection, task: int) -> int:
     """Delete reports of rounds that are released, and overwrite them; what was released stays. Gives how many."""
     return _erase(
         connection,
-        "DELETE FROM reports WHERE (task, round) IN (SELECT task, round FROM rounds WHERE state = 'released'"
-        " AND (:task IS NULL OR task = :task) AND (:before IS NULL OR released_hour <= :before))",
-        {"task": task, "before": before},
+        "DELETE FROM reports WHERE task = :task AND round IN"
+        " (SELECT round FROM rounds WHERE task = :task AND state = 'released')",
+        task,
     )
 
 
 def delete_task(connection: sqlite3.Connection, task: int) -> None:
     """Delete a task, its rounds and their reports, and overwrite them."""
     for table, key in (("reports", "task"), ("rounds", "task"), ("tasks", "id")):
-        _erase(connection, f"DELETE FROM {table} WHERE {key} = :task", {"task": task})
+        _erase(connection, f"DELETE FROM {table} WHERE {key} = :task", task)
 
 
 def back_up(store: Path, out: Path) -> None:
@@ -172,17 +168,14 @@ def _copy(source: Path, target: Path) -> None:
     try:
         os.close(open_private(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC))
         with closing(sqlite3.connect(source, timeout=30.0)) as old, closing(sqlite3.connect(part)) as new:
-            _check_version(source, old, empty=False)
+            _check_mark(source, old)
             old.backup(new)
             (found,) = new.execute("PRAGMA integrity_check").fetchone()
             if found != "ok":
                 raise SettingsInvalid(f"{source} is damaged: {found}")
             new.execute("PRAGMA journal_mode = DELETE")
-        handle = os.open(part, os.O_RDWR)  # Windows syncs nothing that is open for reading alone
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        with part.open("rb+") as copy:  # Windows syncs nothing that is open for reading alone
+            os.fsync(copy.fileno())
         os.link(part, target)  # fails where another file has come there meanwhile
     except sqlite3.DatabaseError as error:
         raise SettingsInvalid(f"{source} cannot be copied: {error}") from error
@@ -193,10 +186,10 @@ def _copy(source: Path, target: Path) -> None:
             part.unlink()
 
 
-def _erase(connection: sqlite3.Connection, words: str, values: dict[str, int | None]) -> int:
+def _erase(connection: sqlite3.Connection, words: str, task: int) -> int:
     connection.execute("PRAGMA secure_delete = ON")
     try:
-        return connection.execute(words, values).rowcount
+        return connection.execute(words, {"task": task}).rowcount
     finally:
         connection.execute("PRAGMA secure_delete = OFF")
 
@@ -213,23 +206,15 @@ def _check_file(path: Path) -> None:
         raise SettingsInvalid(f"{path} is not a file; the collector's store is one file")
     try:
         with closing(_open(path)) as connection:
-            _check_version(path, connection, empty=True)
+            if not _is_empty(connection):
+                _check_mark(path, connection)
     except sqlite3.DatabaseError as error:
         raise _unusable(path, error) from error
 
 
-def _check_version(path: Path, connection: sqlite3.Connection, *, empty: bool) -> None:
-    """Refuse a file that is neither new (where it may be ``empty``) nor a store that this program can use."""
-    if empty and _is_empty(connection):
-        return
-    (mark,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if mark != APPLICATION:
+def _check_mark(path: Path, connection: sqlite3.Connection) -> None:
+    if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
         raise SettingsInvalid(f"{path} is not a collector's store; choose another file")
-    if version != VERSION:
-        raise SettingsInvalid(
-            f"{path} is a store of version {version}, and this program's is {VERSION}; use the program that made it"
-        )
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:

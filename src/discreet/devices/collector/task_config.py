@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.catalogue import Catalogue
-from discreet.devices.device.question import MAX_ITEMS, QuestionInvalid
-from discreet.devices.device.terms import Terms, TermsInvalid
+from discreet.devices.device.question import MAX_ITEMS, QuestionInvalid, Terms, TermsInvalid
 from discreet.devices.learner import Learner
 from discreet.devices.outcome import refuse_paid
 from discreet.devices.schedule import DeviceSettings
@@ -63,27 +62,11 @@ class _Catalogue(_Strict):
 
 
 class TaskConfig(_Strict):
-    """A task to be created.
+    """A task to be created: its public items in the order that numbers them, and what one device spends in all.
 
-    Parameters
-    ----------
-    task
-        Its name: 1 to 64 of ``a-z``, ``0-9`` and ``-``.
-    catalogue
-        The public items, in the order that numbers them.
-    range
-        Lowest and highest rating.
-    epsilon
-        What one device spends in all rounds together.
-    settings
-        Of the learner.
-    minimum
-        Reports a round must have before anything is released from it.
-    seed
-        64 hexadecimal digits, public; a fresh one if left out.
-    enough, hours
-        A round ends by itself with so many reports, or so many hours after it was opened, and never with fewer than
-        the minimum; left out, somebody ends it.
+    Nothing is released from a round with fewer reports than the ``minimum``. A round ends by itself with ``enough``
+    reports, or so many ``hours`` after it was opened; left out, somebody ends it.
+    The ``seed``, 64 hexadecimal digits, is public.
     """
 
     task: TaskName

@@ -83,14 +83,10 @@ def _restored(identity: int, name: str, text: str, rounds: list[Any]) -> tuple[T
 
 
 class Tasks:
-    """All tasks of a collector.
+    """All tasks of a collector."""
 
-    ``keep_days`` after its release a round's reports are deleted; left out, they stay.
-    """
-
-    def __init__(self, store: Store, writer: Writer, log: Log, keep_days: float | None) -> None:
+    def __init__(self, store: Store, writer: Writer, log: Log) -> None:
         self._store, self._writer, self._log = store, writer, log
-        self._keep_days = keep_days
         self._tasks: dict[str, Task] = {}
         self._said: set[tuple[str, int]] = set()
 
@@ -172,10 +168,10 @@ class Tasks:
         content = {"task": name, "round": number, "reports": reports, "minimum": task.config.minimum}
         return {**content, "released": released}
 
-    async def delete_reports(self, name: str | None = None, before: int | None = None) -> int:
-        """Delete reports of released rounds, of one task or all, released before a time or ever; gives how many."""
-        task = None if name is None else self.get(name).id
-        return await self._writer.run(lambda connection: stored.delete_reports(connection, task, before))
+    async def delete_reports(self, name: str) -> int:
+        """Delete reports of a task's released rounds; gives how many."""
+        task = self.get(name).id
+        return await self._writer.run(lambda connection: stored.delete_reports(connection, task))
 
     async def delete(self, name: str) -> None:
         """Delete a task that has ended, with all that is known of it."""
@@ -208,14 +204,6 @@ class Tasks:
             except (HTTPException, DiscreetError, sqlite3.Error, OSError) as error:
                 why = error.detail if isinstance(error, HTTPException) else str(error)
                 self._log.say("round not ended", task=name, why=why)
-        if self._keep_days is not None:
-            try:
-                deleted = await self.delete_reports(before=int(time.time() - 86_400.0 * self._keep_days))
-            except sqlite3.Error as error:
-                self._log.say("old reports not deleted", why=str(error))
-            else:
-                if deleted:
-                    self._log.say("old reports deleted", reports=deleted)
 
     async def _end_if_due(self, name: str) -> None:
         task = self.get(name)

@@ -8,20 +8,18 @@ size: a statement a report would hand the interpreter to the event loop and back
 from __future__ import annotations
 
 import asyncio
-import enum
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from discreet.devices.collector.store import RECORD, Store
 
-__all__ = ["Overloaded", "Verdict", "Writer"]
+__all__ = ["EARLY", "Refused", "Writer"]
 
 T = TypeVar("T")
 LARGEST_BATCH = 2000
-LONGEST_QUEUE = 20_000
 
 _RECORDS = f"""
     WITH RECURSIVE place(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM place WHERE i + 1 < :count),
@@ -42,24 +40,18 @@ _KNOWN = (
 )
 
 
-class Verdict(enum.Enum):
-    """What became of a report."""
-
-    KEPT = enum.auto()  # now, or by an earlier request with the same content
-    CHANGED = enum.auto()  # this device has answered this round otherwise
-    LATE = enum.auto()  # the round takes no reports any more
-    EARLY = enum.auto()  # there is no such round yet
-
-
-class Overloaded(Exception):
-    """More reports wait for the disk than the collector is willing to hold."""
+CHANGED = (409, "this device has already answered this round otherwise")
+LATE = (410, "this round takes no more reports")
+EARLY = (409, "this round is not open yet")
+Refused: TypeAlias = tuple[int, str]
+"""How a report is refused, and in which words; none for one that is kept, now or by an earlier request."""
 
 
 class _Report(NamedTuple):
     task: int
     round: int
     record: bytes
-    answer: asyncio.Future[Verdict]
+    answer: asyncio.Future[Refused | None]
 
 
 class Writer:
@@ -70,13 +62,11 @@ class Writer:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="collector-writer")
         self._reports: deque[_Report] = deque()
         self._working: asyncio.Task[None] | None = None
-        self._failed = False
+        self.failed = False
 
-    def keep(self, task: int, number: int, record: bytes) -> asyncio.Future[Verdict]:
+    def keep(self, task: int, number: int, record: bytes) -> asyncio.Future[Refused | None]:
         """Write one report; the future is done after its commit."""
-        if len(self._reports) >= LONGEST_QUEUE:
-            raise Overloaded
-        answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Refused | None] = asyncio.get_running_loop().create_future()
         self._reports.append(_Report(task, number, record, answer))
         if self._working is None:
             self._working = asyncio.ensure_future(self._work())
@@ -90,13 +80,6 @@ class Writer:
     def waiting(self) -> int:
         """Reports that wait for the disk."""
         return len(self._reports)
-
-    @property
-    def trouble(self) -> str | None:
-        """Why reports cannot be kept now, in words; none if all is well."""
-        if self._failed:
-            return "the store could not be written last time"
-        return "too many reports are waiting" if len(self._reports) >= LONGEST_QUEUE else None
 
     async def stop(self) -> None:
         """Write what is waiting and end the thread."""
@@ -118,9 +101,9 @@ class Writer:
                     report.answer.set_result(result)
         self._working = None
 
-    def _write_batch(self) -> list[tuple[_Report, Verdict | Exception]]:
+    def _write_batch(self) -> list[tuple[_Report, Refused | Exception | None]]:
         batch = [self._reports.popleft() for _ in range(min(len(self._reports), LARGEST_BATCH))]
-        results: Sequence[Verdict | Exception]
+        results: Sequence[Refused | Exception | None]
         try:
             results = self._commit(lambda _: self._write(batch))
         except Exception as error:  # whatever it is belongs to the requests that asked
@@ -134,18 +117,18 @@ class Writer:
             result = work(self._connection)
             self._connection.execute("COMMIT")
         except Exception as error:
-            self._failed = isinstance(error, sqlite3.Error)
+            self.failed = isinstance(error, sqlite3.Error)
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise
-        self._failed = False
+        self.failed = False
         return result
 
-    def _write(self, batch: list[_Report]) -> list[Verdict]:
+    def _write(self, batch: list[_Report]) -> list[Refused | None]:
         rounds: dict[tuple[int, int], list[int]] = {}
         for place, report in enumerate(batch):
             rounds.setdefault((report.task, report.round), []).append(place)
-        verdicts = [Verdict.EARLY] * len(batch)
+        verdicts: list[Refused | None] = [EARLY] * len(batch)
         run = self._connection.execute
         for (task, number), places in rounds.items():
             records = b"".join(batch[place].record for place in places)
@@ -157,7 +140,7 @@ class Writer:
             if not late:
                 run(_INSERT, values)
             for place in places:
-                verdicts[place] = Verdict.LATE if late else Verdict.KEPT
+                verdicts[place] = LATE if late else None
             for at, same in run(_KNOWN, {**values, "late": late}):
-                verdicts[places[at]] = Verdict.KEPT if same else Verdict.CHANGED
+                verdicts[places[at]] = None if same else CHANGED
         return verdicts

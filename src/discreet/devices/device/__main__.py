@@ -55,7 +55,7 @@ def _number(item: str, numbers: dict[str, int] | None) -> int:
 
 
 def _join(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
-    wanted = options.digest if options.catalogue is None else digest(read_ids(options.catalogue))
+    wanted = None if options.catalogue is None else digest(read_ids(options.catalogue))
     with _connect(options) as connection:
         terms = join(store, connection, options.task, options.epsilon, wanted)
     return dict(json.loads(terms.to_json()))
@@ -91,12 +91,6 @@ def _leave(store: DeviceStore, options: argparse.Namespace) -> dict[str, Any]:
     return {"left": options.task, "spent": float(store.spent(options.task))}
 
 
-def _status(store: DeviceStore, _: argparse.Namespace) -> dict[str, Any]:
-    found = store.transcript()
-    tasks = {task["task"]: {"spent": task["spent"], "agreed": task["agreed"]} for task in found["tasks"]}
-    return {**found, "tasks": tasks}
-
-
 def _connect(options: argparse.Namespace) -> Connection:
     token = options.token_file and Path(options.token_file).read_text(encoding="utf-8").strip()
     return Connection(options.url, token)
@@ -121,9 +115,7 @@ def _parser() -> argparse.ArgumentParser:
     rate.add_argument("--catalogue", help="the item list; without it, items are given by index")
     entering = add("join", _join, "agree to a task's terms", asks=True)
     entering.add_argument("--epsilon", type=float, required=True, help="most that all answers may cost")
-    given = entering.add_mutually_exclusive_group()
-    given.add_argument("--catalogue", help="the item list: refuse a task about another one")
-    given.add_argument("--digest", help="digest of the item list: refuse a task about another one")
+    entering.add_argument("--catalogue", help="the item list: refuse a task about another one")
     paced = "send a whole number of seconds times this after starting, so that time tells nothing; 0: at once"
     answering = add("answer", _answer, "answer the open round, once", asks=True)
     answering.add_argument("--pace", type=float, default=PACE_SECONDS, help=paced)
@@ -136,7 +128,6 @@ def _parser() -> argparse.ArgumentParser:
     most = add("cap", _cap, "most that all tasks together may spend")
     most.add_argument("epsilon", help="a number above 0, or none")
     add("leave", _leave, "answer no more questions of a task").add_argument("task")
-    add("status", _status, "what was agreed and what is spent")
     add("transcript", lambda store, _: store.transcript(), "every question and answer, and what it cost")
     return parser
 

@@ -8,11 +8,10 @@ from typing import Literal, NamedTuple
 from urllib.parse import quote
 
 from .answer import answer
+from .fold_in import recommend
 from .item_side import DeviceItemSide, largest_file
-from .question import Question, QuestionInvalid
-from .recommend import recommend
+from .question import Question, QuestionInvalid, Terms, TermsInvalid
 from .store import DeviceStore
-from .terms import Terms, TermsInvalid
 from .transport import CollectorRefused, Connection
 
 __all__ = ["PACE_SECONDS", "Outcome", "answer_round", "fetch_released", "join", "recommend_items"]

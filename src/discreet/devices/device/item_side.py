@@ -36,19 +36,8 @@ def _empty() -> array[float]:
 class DeviceItemSide:
     """What devices are told after a round. All of it is public; numbers are single precision.
 
-    Parameters
-    ----------
-    round
-        The last round whose answers are in it; 0 before the first.
-    items, rank
-        Size of the catalogue; number of factors so far.
-    popularity, offsets, factors
-        How often items are rated (relative); item offsets; factors, item after item. No popularity: nothing is known
-        about it. No offsets: all are zero.
-    centre, offset_penalty, factor_penalty
-        The rule by which a device's own offset and vector follow: see :mod:`.fold_in`.
-    range
-        Lowest and highest rating, where it was said.
+    Popularity is relative; without any nothing is known about it, and without offsets all are zero. Factors are item
+    after item. ``centre`` and penalties: the rule by which a device's own offset and vector follow (:mod:`.fold_in`).
     """
 
     round: int

@@ -1,4 +1,4 @@
-"""What a server may ask in one round: public numbers, read strictly, and the place each device is given in it."""
+"""What a device agrees to when it joins a task, and what a server may ask in a round: numbers, read strictly."""
 
 from __future__ import annotations
 
@@ -7,9 +7,19 @@ import json
 import math
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
-__all__ = ["DEVICE_ID_BYTES", "KINDS", "MAX_COORDINATES", "Kind", "Question", "QuestionInvalid"]
+__all__ = [
+    "DEVICE_ID_BYTES",
+    "KINDS",
+    "MAX_COORDINATES",
+    "Kind",
+    "Question",
+    "QuestionInvalid",
+    "Terms",
+    "TermsInvalid",
+]
 
 Kind = Literal["popularity", "offsets", "factors"]
 
@@ -18,9 +28,12 @@ DEVICE_ID_BYTES = 16
 MAX_ITEMS = 1 << 22
 MAX_COORDINATES = 1 << 26
 MAX_QUESTION_BYTES = 4096
+MAX_ROUNDS = 10_000
+MAX_EPSILON = 1000.0
 
 _TASK = re.compile(r"[a-z0-9-]{1,64}\Z")
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
+_TERMS = ("task", "epsilon", "rounds", "items", "range", "catalogue")
 _FIELDS = ("task", "round", "kind", "epsilon", "seed", "rotations", "items", "rank", "range", "participants")
 
 
@@ -28,31 +41,18 @@ class QuestionInvalid(ValueError):
     """A question, or what was released, is not of the agreed form."""
 
 
+class TermsInvalid(ValueError):
+    """Terms are not of the agreed form, or a question is outside of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """One round's question. Everything in it is public.
 
-    Parameters
-    ----------
-    task
-        Name of the learning task, 1 to 64 of ``a-z``, ``0-9`` and ``-``.
-    round
-        Number of the round, from 1.
-    kind
-        ``"popularity"``: which items. ``"offsets"``: how they were rated, against the device's own mean.
-        ``"factors"``: what is left, times the device's own vector.
-    epsilon
-        What the answer costs the device, above 0 and at most 20.
-    seed
-        64 hexadecimal digits; the rotations and everybody's place in them follow from it.
-    rotations
-        Number of public rotations, a power of two up to 256.
-    items, rank
-        Size of the catalogue; number of factors (0 unless the kind is ``"factors"``).
-    range
-        Lowest and highest rating.
-    participants
-        ``(index, count)``: asked are the devices whose number modulo count is index (see :meth:`takes_part`).
+    ``"popularity"`` asks which items; ``"offsets"``: how they were rated, against the device's own mean; ``"factors"``:
+    what is left, times the device's own vector (of ``rank`` numbers, 0 for other kinds). The answer costs ``epsilon``.
+    The ``rotations``, a power of two, and everybody's place in them follow from the ``seed``, 64 hexadecimal digits.
+    ``participants`` are an index and a count: asked are the devices whose number modulo count is index.
     """
 
     task: str
@@ -73,11 +73,11 @@ class Question:
         power = is_whole(self.rotations, 1, 256) and self.rotations.bit_count() == 1
         grouped = is_whole(count, 1, 1 << 20) and is_whole(index, 0, count - 1)
         demands = (
-            ("task", is_task(self.task), "1 to 64 of a-z, 0-9 and -"),
+            ("task", _is_task(self.task), "1 to 64 of a-z, 0-9 and -"),
             ("round", is_whole(self.round, 1, (1 << 32) - 1), "a whole number from 1"),
             ("kind", self.kind in KINDS, f"one of {', '.join(KINDS)}"),
-            ("epsilon", is_epsilon(self.epsilon, 20.0), "above 0, at most 20"),
-            ("seed", is_digest(self.seed), "64 digits of 0-9 and a-f"),
+            ("epsilon", _is_epsilon(self.epsilon, 20.0), "above 0, at most 20"),
+            ("seed", _is_digest(self.seed), "64 digits of 0-9 and a-f"),
             ("rotations", power, "a power of two from 1 to 256"),
             ("items", is_whole(self.items, 1, MAX_ITEMS), f"a whole number from 1 to {MAX_ITEMS}"),
             ("rank", whole, "1 to 64 for factors and 0 for anything else"),
@@ -118,8 +118,8 @@ class Question:
         return hashlib.sha256(name).digest()
 
     def to_json(self) -> str:
-        """The question in its one canonical form."""
-        return canonical(self, _FIELDS)
+        """The question in its one _canonical form."""
+        return _canonical(self, _FIELDS)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Question:
@@ -139,19 +139,73 @@ class Question:
         return bytes.fromhex(self.seed) + self.round.to_bytes(4, "big")
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """All that a device will ever tell a task's server.
+
+    ``epsilon`` is the sum of what all answers may cost, ``rounds`` the number of the last round. The digest of the item
+    list (:func:`.catalogue.digest`) is there so that everybody means the same item by a number.
+    """
+
+    task: str
+    epsilon: float
+    rounds: int
+    items: int
+    range: tuple[float, float]
+    catalogue: str
+
+    def __post_init__(self) -> None:
+        demands = (
+            ("task", _is_task(self.task), "1 to 64 of a-z, 0-9 and -"),
+            ("epsilon", _is_epsilon(self.epsilon, MAX_EPSILON), f"above 0 and at most {MAX_EPSILON:g}"),
+            ("rounds", is_whole(self.rounds, 1, MAX_ROUNDS), f"a whole number from 1 to {MAX_ROUNDS}"),
+            ("items", is_whole(self.items, 1, MAX_ITEMS), f"a whole number from 1 to {MAX_ITEMS}"),
+            ("range", is_range(self.range), "two finite numbers, the lower first"),
+            ("catalogue", _is_digest(self.catalogue), "a digest: 64 digits of 0-9 and a-f"),
+        )
+        for name, holds, wanted in demands:
+            if not holds:
+                raise TermsInvalid(f"{name} of the terms must be {wanted}")
+
+    def check(self, question: Question) -> None:
+        """Refuse a question outside of the terms."""
+        if (question.task, question.items, question.range) != (self.task, self.items, self.range):
+            raise TermsInvalid("the question is about another task, catalogue or range than was agreed")
+        if question.round > self.rounds:
+            raise TermsInvalid(f"the question is of round {question.round}; {self.rounds} were agreed")
+
+    def check_cost(self, question: Question, spent: Fraction) -> None:
+        """Refuse a question whose answer costs more than is left; the numbers are compared exactly."""
+        if spent + Fraction(question.epsilon) > Fraction(self.epsilon):
+            raise TermsInvalid(
+                f"the answer would cost {question.epsilon:g}; {float(Fraction(self.epsilon) - spent):g} of the"
+                f" agreed {self.epsilon:g} are left"
+            )
+
+    def to_json(self) -> str:
+        """The terms in their one _canonical form."""
+        return _canonical(self, _TERMS)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Terms:
+        """Read what :meth:`to_json` wrote; anything missing, added or out of range is refused."""
+        try:
+            return cls(**read_fields(text, _TERMS, ("epsilon",)))
+        except ValueError as error:
+            raise TermsInvalid(str(error)) from error
+
+
 def _checked_id(device_id: bytes) -> bytes:
     if not isinstance(device_id, bytes) or len(device_id) != DEVICE_ID_BYTES:
         raise QuestionInvalid(f"a device's pseudonym is {DEVICE_ID_BYTES} bytes")
     return device_id
 
 
-def is_task(value: object) -> bool:
-    """Whether this can be a task's name."""
+def _is_task(value: object) -> bool:
     return isinstance(value, str) and _TASK.match(value) is not None
 
 
-def is_digest(value: object) -> bool:
-    """Whether this is a digest or a seed: 64 hexadecimal digits."""
+def _is_digest(value: object) -> bool:
     return isinstance(value, str) and _DIGEST.match(value) is not None
 
 
@@ -160,8 +214,7 @@ def is_whole(value: object, low: int, high: int) -> bool:
     return type(value) is int and low <= value <= high
 
 
-def is_epsilon(value: object, most: float) -> bool:
-    """Whether this is a cost above 0 and at most ``most``."""
+def _is_epsilon(value: object, most: float) -> bool:
     return type(value) is float and 0.0 < value <= most
 
 
@@ -171,8 +224,7 @@ def is_range(span: tuple[object, object]) -> bool:
     return type(low) is float and type(high) is float and low < high and math.isfinite(high - low)
 
 
-def canonical(one: object, names: tuple[str, ...]) -> str:
-    """The fields of an object as JSON, in one form."""
+def _canonical(one: object, names: tuple[str, ...]) -> str:
     fields = {name: getattr(one, name) for name in names}
     return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .item_side import DeviceItemSide
-from .question import DEVICE_ID_BYTES, Question
-from .terms import Terms, TermsInvalid
+from .question import DEVICE_ID_BYTES, Question, Terms, TermsInvalid
 
 __all__ = ["Answer", "DeviceStore", "StoreInvalid"]
 
@@ -27,7 +26,7 @@ APPLICATION = 0x64736364
 _SCHEMA = f"""
 CREATE TABLE catalogue(pinned INTEGER PRIMARY KEY CHECK (pinned = 1), digest TEXT NOT NULL);
 CREATE TABLE ratings(item INTEGER PRIMARY KEY, rating REAL NOT NULL);
-CREATE TABLE cap(one INTEGER PRIMARY KEY CHECK (one = 1), epsilon REAL NOT NULL);
+CREATE TABLE cap(one INTEGER PRIMARY KEY CHECK (one = 1), epsilon REAL);
 CREATE TABLE tasks(
     task TEXT PRIMARY KEY,
     device BLOB NOT NULL,
@@ -60,13 +59,7 @@ class Answer(NamedTuple):
 
 
 class DeviceStore:
-    """One person's file. Its owner alone can read it.
-
-    Parameters
-    ----------
-    path
-        Where it is, or is to be made.
-    """
+    """One person's file, at this path or to be made there. Its owner alone can read it."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -76,7 +69,7 @@ class DeviceStore:
         except (OSError, sqlite3.Error) as error:
             raise StoreInvalid(f"{self.path} cannot be opened: {error}") from error
         try:
-            _prepare(self._connection)
+            self._prepare()
         except sqlite3.Error as error:
             self._connection.close()
             raise StoreInvalid(f"{self.path} is not a device's file: {error}") from error
@@ -89,12 +82,18 @@ class DeviceStore:
 
     def pin_catalogue(self, digest: str) -> None:
         """Number items by the list of this digest from now on; another than the one pinned before is refused."""
-        with _transaction(self._connection) as run:
-            _pin(run, digest)
+        with self._transaction() as run:
+            run("INSERT OR IGNORE INTO catalogue(pinned, digest) VALUES (1, ?)", (digest,))
+            (pinned,) = run("SELECT digest FROM catalogue").fetchone()
+            if pinned != digest:
+                raise TermsInvalid(
+                    f"this is about another item list (digest {digest[:12]}...) than this device numbers its ratings"
+                    f" by ({pinned[:12]}...); use another file for another list"
+                )
 
     def rate(self, ratings: dict[int, float]) -> None:
         """Write ratings down, over what was there for these items."""
-        with _transaction(self._connection) as run:
+        with self._transaction() as run:
             for item, rating in ratings.items():
                 run("INSERT OR REPLACE INTO ratings(item, rating) VALUES (?, ?)", (int(item), float(rating)))
 
@@ -108,29 +107,23 @@ class DeviceStore:
         Ratings are by number, so all tasks of one file must be about one item list: the first one pins it. Where there
         is a cap over all tasks, what they may all spend together must stay within it.
         """
-        with _transaction(self._connection) as run:
-            _pin(run, terms.catalogue)
+        with self._transaction() as run:
+            self.pin_catalogue(terms.catalogue)
             if terms.task not in self.tasks():
                 self._check_promise(terms)
                 run(
                     "INSERT INTO tasks(task, device, terms) VALUES (?, ?, ?)",
                     (terms.task, secrets.token_bytes(DEVICE_ID_BYTES), terms.to_json()),
                 )
-            device, agreed = self._task(terms.task)
-        if agreed != terms:
-            raise TermsInvalid(f"task {terms.task} now has other terms than this device agreed to")
+            device, agreed, _ = self._task(terms.task)
+            if agreed != terms:
+                raise TermsInvalid(f"task {terms.task} now has other terms than this device agreed to")
         return device
 
     def leave(self, task: str) -> None:
         """Answer no more questions of a task; what it was promised and has not spent is free for others."""
         self._task(task)
-        with _transaction(self._connection) as run:
-            run("UPDATE tasks SET left = 1 WHERE task = ?", (task,))
-
-    def has_left(self, task: str) -> bool:
-        """Whether this device answers no more questions of a task."""
-        found = self._connection.execute("SELECT left FROM tasks WHERE task = ?", (task,)).fetchone()
-        return found is not None and bool(found[0])
+        self._connection.execute("UPDATE tasks SET left = 1 WHERE task = ?", (task,))
 
     def set_cap(self, epsilon: float | None) -> None:
         """Most that all answers to all tasks together may cost, whatever else was agreed; none for no such limit.
@@ -139,15 +132,12 @@ class DeviceStore:
         """
         if epsilon is not None and not 0.0 < epsilon < math.inf:
             raise TermsInvalid(f"a cap is a finite number above 0, got {epsilon}")
-        with _transaction(self._connection) as run:
-            run("DELETE FROM cap")
-            if epsilon is not None:
-                run("INSERT INTO cap(one, epsilon) VALUES (1, ?)", (float(epsilon),))
+        self._connection.execute("INSERT OR REPLACE INTO cap(one, epsilon) VALUES (1, ?)", (epsilon,))
 
     def cap(self) -> float | None:
         """Most that all answers to all tasks together may cost, or none."""
         row = self._connection.execute("SELECT epsilon FROM cap").fetchone()
-        return None if row is None else float(row[0])
+        return None if row is None else row[0]
 
     def terms(self, task: str) -> Terms:
         """What was agreed for a task."""
@@ -178,13 +168,10 @@ class DeviceStore:
         When this returns, the answer is on disk. A question outside of the terms, beyond the task's budget or the cap
         over all tasks, or other than the one this round was first seen with is refused, and nothing changes.
         """
-        device, terms = self._task(question.task)
-        asked = question.to_json()
-        with _transaction(self._connection) as run:
-            row = run(
-                "SELECT asked, bit, sent FROM rounds WHERE task = ? AND round = ?",
-                (question.task, question.round),
-            ).fetchone()
+        asked, place = question.to_json(), (question.task, question.round)
+        with self._transaction() as run:
+            device, terms, left = self._task(question.task)
+            row = run("SELECT asked, bit, sent FROM rounds WHERE task = ? AND round = ?", place).fetchone()
             if row is not None:
                 if row[0] != asked:
                     raise TermsInvalid(f"round {question.round} came with another question before")
@@ -192,26 +179,24 @@ class DeviceStore:
             terms.check(question)
             bit = None
             if question.takes_part(device):
-                if self.has_left(question.task):
+                if left:
                     raise TermsInvalid(f"this device has left task {question.task}")
                 terms.check_cost(question, self.spent(question.task))
                 self._check_cap(question)
                 bit = int(draw())
             run(
                 "INSERT INTO rounds(task, round, epsilon, bit, asked) VALUES (?, ?, ?, ?, ?)",
-                (question.task, question.round, question.epsilon, bit, asked),
+                (*place, question.epsilon, bit, asked),
             )
         return Answer(bit, False)
 
     def mark_sent(self, task: str, number: int) -> None:
         """Remember that the answer arrived."""
-        with _transaction(self._connection) as run:
-            run("UPDATE rounds SET sent = 1 WHERE task = ? AND round = ?", (task, number))
+        self._connection.execute("UPDATE rounds SET sent = 1 WHERE task = ? AND round = ?", (task, number))
 
     def keep_released(self, task: str, body: bytes) -> None:
         """Keep the latest released item side, for the next question and for recommendations."""
-        with _transaction(self._connection) as run:
-            run("INSERT OR REPLACE INTO released(task, body) VALUES (?, ?)", (task, body))
+        self._connection.execute("INSERT OR REPLACE INTO released(task, body) VALUES (?, ?)", (task, body))
 
     def released(self, task: str) -> DeviceItemSide | None:
         """The item side kept last."""
@@ -228,37 +213,33 @@ class DeviceStore:
         }
 
     def _transcript(self, task: str) -> dict[str, Any]:
-        device, terms = self._task(task)
+        device, terms, left = self._task(task)
         rounds = self._connection.execute(
             "SELECT round, epsilon, bit, sent, asked FROM rounds WHERE task = ? ORDER BY round", (task,)
         )
-        return {
-            "task": task,
-            "agreed": terms.epsilon,
-            "spent": float(self.spent(task)),
-            "left": self.has_left(task),
-            "device": device.hex(),
-            "rounds": [
-                {"round": number, "epsilon": cost, "bit": bit, "sent": bool(sent), "asked": json.loads(asked)}
-                for number, cost, bit, sent, asked in rounds
-            ],
-        }
+        told = [
+            {"round": number, "epsilon": cost, "bit": bit, "sent": bool(sent), "asked": json.loads(asked)}
+            for number, cost, bit, sent, asked in rounds
+        ]
+        spent = float(self.spent(task))
+        known = {"task": task, "agreed": terms.epsilon, "spent": spent, "left": left, "device": device.hex()}
+        return {**known, "rounds": told}
 
-    def _task(self, task: str) -> tuple[bytes, Terms]:
-        row = self._connection.execute("SELECT device, terms FROM tasks WHERE task = ?", (task,)).fetchone()
+    def _task(self, task: str) -> tuple[bytes, Terms, bool]:
+        """Pseudonym, terms, and whether the device has left."""
+        words = "SELECT device, terms, left FROM tasks WHERE task = ?"
+        row = self._connection.execute(words, (task,)).fetchone()
         if row is None:
             raise TermsInvalid(f"this device has not joined task {task}")
-        return bytes(row[0]), Terms.from_json(row[1])
+        return bytes(row[0]), Terms.from_json(row[1]), bool(row[2])
 
     def _check_promise(self, terms: Terms) -> None:
         """Refuse a task if it and those joined before could together spend more than the cap."""
-        cap = self.cap()
-        if cap is None:
-            return
-        promised = Fraction(0)
+        cap, promised = self.cap(), Fraction(0)
         for task in self.tasks():
-            promised += self.spent(task) if self.has_left(task) else Fraction(self.terms(task).epsilon)
-        if promised + Fraction(terms.epsilon) > Fraction(cap):
+            _, agreed, left = self._task(task)
+            promised += self.spent(task) if left else Fraction(agreed.epsilon)
+        if cap is not None and promised + Fraction(terms.epsilon) > Fraction(cap):
             raise TermsInvalid(
                 f"the task asks for epsilon {terms.epsilon:g}; of the cap of {cap:g} over all tasks {float(promised):g}"
                 " is promised already. Leave a task, or raise the cap"
@@ -272,37 +253,28 @@ class DeviceStore:
                 " tasks is spent"
             )
 
+    def _prepare(self) -> None:
+        """Make the tables of a new file, or check that this is a device's file."""
+        run = self._connection.execute
+        run("PRAGMA synchronous = EXTRA")  # a commit, the journal's removal included, outlives a power cut
+        run("PRAGMA foreign_keys = ON")
+        with self._transaction():  # two programs may open a new file at once
+            empty = run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+            if not empty and run("PRAGMA application_id").fetchone()[0] != APPLICATION:
+                raise sqlite3.DatabaseError("it belongs to another program")
+            for statement in _SCHEMA.split(";") if empty else ():
+                run(statement)
 
-def _pin(run: Callable[..., sqlite3.Cursor], digest: str) -> None:
-    run("INSERT OR IGNORE INTO catalogue(pinned, digest) VALUES (1, ?)", (digest,))
-    (pinned,) = run("SELECT digest FROM catalogue").fetchone()
-    if pinned != digest:
-        raise TermsInvalid(
-            f"this is about another item list (digest {digest[:12]}...) than this device numbers its ratings by"
-            f" ({pinned[:12]}...); use another file for another list"
-        )
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    """Make the tables of a new file, or check that this is a device's file."""
-    run = connection.execute
-    run("PRAGMA synchronous = EXTRA")  # a commit, the journal's removal included, outlives a power cut
-    run("PRAGMA foreign_keys = ON")
-    with _transaction(connection):  # two programs may open a new file at once
-        empty = run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-        if not empty and run("PRAGMA application_id").fetchone()[0] != APPLICATION:
-            raise sqlite3.DatabaseError("it belongs to another program")
-        for statement in _SCHEMA.split(";") if empty else ():
-            run(statement)
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[Callable[..., sqlite3.Cursor]]:
-    """Everything or nothing; nobody else writes meanwhile."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield connection.execute
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
+    @contextmanager
+    def _transaction(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
+        """Everything or nothing, and nobody else writes meanwhile; within another one, a part of it."""
+        if self._connection.in_transaction:
+            yield self._connection.execute
+            return
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._connection.execute
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")

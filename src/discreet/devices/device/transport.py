@@ -26,17 +26,7 @@ class CollectorRefused(ValueError):
 
 
 class Connection:
-    """One connection to a collector.
-
-    Parameters
-    ----------
-    url
-        ``https://...``, or ``http://...`` for one on this machine.
-    token
-        What the collector wants to be presented, if anything.
-    seconds
-        How long to wait for an answer.
-    """
+    """One connection to a collector at ``https://...``, or ``http://...`` for one on this machine."""
 
     def __init__(self, url: str, token: str | None = None, seconds: float = 30.0) -> None:
         parts = urlsplit(url)

@@ -1,7 +1,7 @@
 /* A device in JavaScript: one ES module, no dependency, for browsers and Node.
  *
- * The same mechanism as the Python files beside it (question.py, terms.py, item_side.py, fold_in.py, answer.py,
- * recommend.py, store.py, client.py): given the same bytes and the same coins it gives the same answers, to the last
+ * The same mechanism as the Python files beside it (question.py, item_side.py, fold_in.py, answer.py,
+ * store.py, client.py): given the same bytes and the same coins it gives the same answers, to the last
  * bit, and refuses the same things. tests/devices/javascript compares the two.
  *
  * Privacy. Unit: one person with all ratings. Relation: replace them all. What leaves is one bit a question, and
@@ -326,7 +326,7 @@ function checkedId(device) {
   return device;
 }
 
-/* ---- what a device agreed to when it joined a task (terms.py) ---- */
+/* ---- what a device agreed to when it joined a task (question.py) ---- */
 
 const TERMS = ["task", "epsilon", "rounds", "items", "range", "catalogue"];
 
@@ -593,7 +593,7 @@ export function report(task, round, device, bit) {
   return JSON.stringify({ task, round, device: toHex(device), bit });
 }
 
-/* ---- recommendations, which cost nothing (recommend.py) ---- */
+/* ---- recommendations, which cost nothing (fold_in.py) ---- */
 
 /** Predicted ratings of items, each within the range. */
 export function predict(ratings, side, range, items) {
