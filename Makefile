@@ -36,10 +36,12 @@ test: lint                     ## what is fast: run it after every change (make 
 	$(BIN)/pytest -n 2 -m "not slow"
 
 benchmark: $(VENV)/.benchmark  ## accuracy and speed tables, written to benchmarks/results
-	$(BIN)/python benchmarks/accuracy.py --data $(DATA) --decompose
+	$(BIN)/python -m benchmarks.accuracy --data $(DATA) --decompose
 	$(BIN)/python benchmarks/plot.py
+	$(BIN)/python -m benchmarks.list_constants --data $(DATA)
+	$(BIN)/python -m benchmarks.list_speed
 	$(BIN)/python -m benchmarks.speed
-	$(BIN)/python benchmarks/new_items.py --data $(DATA)
+	$(BIN)/python -m benchmarks.new_items --data $(DATA)
 
 ablate: $(VENV)/.test          ## what each constant and part of budgeted ALS is worth (some 20 minutes a draw)
 	$(BIN)/python -m benchmarks.ablate --data $(DATA)

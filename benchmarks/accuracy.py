@@ -1,6 +1,6 @@
 """Accuracy of the default methods beside the non-private model, offsets or popularity alone, and the free baselines.
 
-    python benchmarks/accuracy.py [--data FOLDER] [--draws 5] [--only jester,ml-1m,...] [--decompose]
+    python -m benchmarks.accuracy [--data FOLDER] [--draws 5] [--only jester,ml-1m,...] [--decompose]
 
 With --only the other data sets keep what an earlier run wrote.
 
@@ -364,7 +364,7 @@ def main() -> None:
             lines += ["Where the error comes from:\n", parts.to_markdown() + "\n"]
             record[task.name]["decomposition"] = parts.to_dict()
         sections[task.title] = "\n".join(lines)
-    head = "# Accuracy\n\nWritten by `benchmarks/accuracy.py`: mean ± standard deviation over noise draws.\n"
+    head = "# Accuracy\n\nWritten by `python -m benchmarks.accuracy`: mean ± standard deviation over noise draws.\n"
     RESULTS.mkdir(exist_ok=True)
     page.write_text("\n".join([head, *sections.values()]))
     data.write_text(json.dumps(record, indent=2) + "\n")
