@@ -19,6 +19,9 @@ __all__ = [
     "QuestionInvalid",
     "Terms",
     "TermsInvalid",
+    "is_range",
+    "is_whole",
+    "read_fields",
 ]
 
 Kind = Literal["popularity", "offsets", "factors"]
