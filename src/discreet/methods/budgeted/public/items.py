@@ -1,7 +1,6 @@
 """What a model says of its items at the end: how much is noise, and what features lead one to expect. Public.
 
-How much is noise is one number, the noise known from the releases against the signal
-(docs/decisions/0046-noise-ratio-and-guesses.md).
+How much is noise is one number: the noise known from the releases against the signal.
 """
 
 from __future__ import annotations
