@@ -56,22 +56,12 @@ have refuted it.
 |---|---|---|
 """
 
-MODELS = """
-## Models as they are served
-
-Membership inference with shadow models against what is served: members recognised at 1 % and 5 % false alarms. What mu
-allows is the limit for an attacker who sees every release; whoever sees the model alone is far from it.
-
-| promise | epsilon | models | 1 % / 5 % | not private (ALS) | limit |
-|---|---|---|---|---|---|
-"""
-
 
 def write_document(findings: dict[str, Any], path: Path) -> None:
     """Write the page from what was found."""
     days = sorted({found["date"] for found in findings.values()})
     text = HEAD + f"Measured from {days[0]} to {days[-1]}.\n"
-    for head, kind, row in ((REPLAY, "replay", _replay), (GAMES, "game", _game), (MODELS, "models", _models)):
+    for head, kind, row in ((REPLAY, "replay", _replay), (GAMES, "game", _game)):
         found = _of(findings, kind)
         if found:
             text += head + "".join(line + "\n" for key in found for line in row(key, found[key]))
@@ -140,14 +130,3 @@ def _planted(key: str, found: list[dict[str, Any]]) -> list[str]:
 
 def _repeats(key: str, found: list[dict[str, Any]]) -> list[str]:
     return [_row(key, sum(one["repeats"] for one in found), sum(one["alarms"] for one in found))]
-
-
-def _models(key: str, found: dict[str, Any]) -> list[str]:
-    curves, name = found["membership"], found["method"]
-    seen = [
-        f"{curves[who]['hits_at_1_percent']:.1%} / {curves[who]['hits_at_5_percent']:.1%}"
-        for who in (name, "not private", "limit")
-    ]
-    size = found["size"]
-    models = f"{size['models']} of {size['users'] // 2:,} users"
-    return [_row(name, f"{found['claimed']:g}", models, *seen)]

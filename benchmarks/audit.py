@@ -14,7 +14,6 @@ import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
@@ -28,7 +27,7 @@ from discreet import kernels
 from discreet.audit.devices import audit_devices
 from discreet.audit.game import BATCH, RISK, Scores, judge, play, play_batch
 from discreet.audit.prototypes import audit_prototypes
-from discreet.audit.suite import DEVICES, PROTOTYPES, Size, audit, audited_methods
+from discreet.audit.suite import DEVICES, PROTOTYPES, QUICK, RUNS, audit, audited_methods
 from discreet.privacy.budget import Budget
 from tests.audit.planted import HalfNoise, bold_answer, half_noise_gate
 
@@ -36,7 +35,7 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks/results/audit.json"
 KEPT = ROOT / "build/audit"
 
-PARTS = ("replay", "planted", "models", "devices", "games")
+PARTS = ("replay", "planted", "devices", "games")
 DELTA = 1e-5
 EPSILONS = (1.0, 4.0, 8.0)
 MAIN = ("budgeted", "dpals", "frank-wolfe")
@@ -137,9 +136,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--runs", type=int, default=100_000, help="of each game, in each world")
+    parser.add_argument("--runs", type=int, default=RUNS, help="of each game, in each world")
     parser.add_argument("--workers", type=int, default=kernels.get_threads())
-    parser.add_argument("--quick", action="store_true", help="small models")
     parser.add_argument("--document", action="store_true", help="only write the document again")
     parser.add_argument("--part", choices=PARTS, action="append")
     given = parser.parse_args()
@@ -149,14 +147,9 @@ def main() -> None:
         for name in audited_methods():
             delta = 0.0 if name in (PROTOTYPES, DEVICES) else DELTA
             if name != DEVICES:  # one person, one bit: there is no sum to replay
-                findings.add(f"replay/{name}/4", audit(name, 4.0, delta, ["replay"], Size()).as_json())
+                findings.add(f"replay/{name}/4", audit(name, 4.0, delta, ["replay"]).as_json())
     if "planted" in parts:
-        plant(findings, min(given.runs, Size.quick().runs))
-    if "models" in parts:
-        for epsilon in (1.0, 8.0):
-            size = Size.quick() if given.quick else Size()
-            found = audit("budgeted", epsilon, DELTA, ["membership"], size)
-            findings.add(f"models/budgeted/{epsilon:g}", found.as_json() | {"size": asdict(size)})
+        plant(findings, min(given.runs, QUICK))
     if "devices" in parts:
         play_devices(findings, given.runs)
     if "games" in parts:

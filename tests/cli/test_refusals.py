@@ -341,7 +341,6 @@ REFUSALS: list[tuple[str, str]] = [
     ("audit dpals --epsilon 1", "--delta is missing"),
     (f"audit devices {BUDGET}", "without delta"),
     ("audit devices --epsilon much", "--epsilon and --delta must be numbers, not 'much'"),
-    ("audit devices --epsilon 1 --test membership", "no test membership of devices"),
     (f"audit dpals {BUDGET} --user user", "about --ratings, which is missing"),
     (f"audit item-mean {BUDGET} --quick --ledger people.ledger", "has no use for --ledger"),
     (f"audit dpals {BUDGET} --ratings train.csv", "--user is missing"),

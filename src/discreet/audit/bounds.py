@@ -1,4 +1,4 @@
-"""Lower bounds on what a mechanism costs, from the outcomes of games against it. Derivations: ``proofs/audit.md``.
+"""What an audit finds, and the lower bounds that it rests on. Derivations: ``proofs/audit.md``.
 
 Every bound holds with the stated confidence whatever the mechanism is, under what its docstring says about the scores;
 the larger the bound, the more was found. A bound above the claim refutes the claim.
@@ -7,21 +7,114 @@ the larger the bound, the more was found. A bound above the claim refutes the cl
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import beta, chi2, norm
 
-from discreet.privacy.accounting import epsilon_from
 from discreet.types import Floats
 
 __all__ = [
+    "GameFinding",
+    "ReleaseFinding",
+    "ReplayFinding",
     "best_threshold",
     "clopper_pearson",
     "epsilon_of_guesses",
-    "epsilon_of_mu",
     "mu_of_means",
     "mu_of_noise",
 ]
+
+# Float rounding in lengths; the gate draws noise for as much (discreet.privacy.gaussian.grid.SLACK).
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class ReleaseFinding:
+    """One release: what it was charged (mu, or epsilon without delta), and the largest move of it in units of that."""
+
+    name: str
+    cost: float
+    worst: float
+
+
+@dataclass(frozen=True)
+class ReplayFinding:
+    """What a replay found.
+
+    Parameters
+    ----------
+    alone
+        Whether nobody's contribution depended on who else was there.
+    engines
+        For each engine, whether it gave the same integers.
+    neighbours
+        How many pairs of neighbouring data sets were compared.
+    """
+
+    releases: tuple[ReleaseFinding, ...]
+    alone: bool
+    engines: Mapping[str, bool]
+    neighbours: int
+
+    @property
+    def worst(self) -> float:
+        """The largest move of any release, in units of its bound: at most 1 where the promise holds."""
+        return max((release.worst for release in self.releases), default=0.0)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing moved by more than was paid for, and nobody but the neighbour moved it."""
+        return self.worst <= 1.0 + _ROUNDING and self.alone and all(self.engines.values())
+
+    def as_json(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {
+            "worst_ratio": self.worst,
+            "neighbours": self.neighbours,
+            "nobody_else_moved": self.alone,
+            "engines": dict(self.engines),
+            "releases": [vars(release) for release in self.releases],
+            "passed": self.passed,
+        }
+
+
+@dataclass(frozen=True)
+class GameFinding:
+    """What a game found against a promise (``claimed``, ``delta``), with so many runs in each world.
+
+    Parameters
+    ----------
+    reach
+        Part of the bound that the canary uses, on average over runs.
+    bounds
+        Lower bounds on epsilon, by how they were found.
+    risk
+        Chance that any of them is above the truth.
+    """
+
+    claimed: float
+    delta: float
+    runs: int
+    reach: float
+    bounds: Mapping[str, float]
+    risk: float
+
+    @property
+    def lower_bound(self) -> float:
+        """The largest of the lower bounds on epsilon."""
+        return max(self.bounds.values())
+
+    @property
+    def passed(self) -> bool:
+        """Whether no lower bound is above the claim."""
+        return self.lower_bound <= self.claimed
+
+    def as_json(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {**vars(self), "lower_bound": self.lower_bound, "passed": self.passed}
 
 
 def mu_of_means(without: Floats, present: Floats, risk: float) -> float:
@@ -50,11 +143,6 @@ def mu_of_noise(residuals: Floats, shift: float, risk: float) -> float:
     if not square > 0.0:
         return math.inf if shift > 0.0 else 0.0
     return max(0.0, shift) / math.sqrt(square / float(chi2.ppf(risk, len(residuals))))
-
-
-def epsilon_of_mu(mu: float, delta: float) -> float:
-    """The epsilon at this delta of a mechanism that is as distinguishable as two Gaussians mu apart."""
-    return epsilon_from(mu, delta)
 
 
 def clopper_pearson(count: int, trials: int, risk: float) -> tuple[float, float]:

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.audit.bounds import clopper_pearson, epsilon_of_guesses
-from discreet.audit.findings import GameFinding
+from discreet.audit.bounds import GameFinding, clopper_pearson, epsilon_of_guesses
 from discreet.devices.device.answer import answer, truth
 from discreet.devices.device.question import Question
 from discreet.devices.learner import Estimate, Learner

@@ -22,8 +22,13 @@ from typing import Any
 import numpy as np
 
 from discreet import kernels
-from discreet.audit.bounds import best_threshold, epsilon_of_guesses, epsilon_of_mu, mu_of_means, mu_of_noise
-from discreet.audit.findings import GameFinding
+from discreet.audit.bounds import (
+    GameFinding,
+    best_threshold,
+    epsilon_of_guesses,
+    mu_of_means,
+    mu_of_noise,
+)
 from discreet.audit.replay import noise_scales, together, whitened
 from discreet.data.ratings import Ratings
 from discreet.engines.memory import MemoryEngine
@@ -34,6 +39,7 @@ from discreet.methods.public_half import Facts
 from discreet.methods.query import Query, Trained
 from discreet.methods.registry import find_method
 from discreet.model.start import Start
+from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.gate import Gate
@@ -185,8 +191,8 @@ def judge(scores: Scores, budget: Budget, *, risk: float = RISK) -> GameFinding:
     right = int((scores.present >= high).sum() + (scores.without <= low).sum())
     wrong = int((scores.without >= high).sum() + (scores.present <= low).sum())
     bounds = {
-        "means": epsilon_of_mu(mu_of_means(scores.without, scores.present, third), budget.delta),
-        "noise": epsilon_of_mu(mu_of_noise(residuals, float(shifts.mean()), third), budget.delta),
+        "means": epsilon_from(mu_of_means(scores.without, scores.present, third), budget.delta),
+        "noise": epsilon_from(mu_of_noise(residuals, float(shifts.mean()), third), budget.delta),
         "guesses": epsilon_of_guesses(right, wrong, 2 * runs, budget.delta, third),
     }
     return GameFinding(budget.epsilon, budget.delta, runs, float(shifts.mean()) / mu, bounds, risk)

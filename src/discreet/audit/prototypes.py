@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audit.bounds import epsilon_of_guesses
-from discreet.audit.findings import GameFinding, ReleaseFinding, ReplayFinding
+from discreet.audit.bounds import GameFinding, ReleaseFinding, ReplayFinding, epsilon_of_guesses
 from discreet.audit.replay import strangers, together
 from discreet.data.ratings import Ratings
 from discreet.methods.prototypes.private.rows import TooFewUsers

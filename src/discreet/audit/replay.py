@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from discreet.audit.findings import ReleaseFinding, ReplayFinding
+from discreet.audit.bounds import ReleaseFinding, ReplayFinding
 from discreet.data.ratings import Ratings
 from discreet.engines.memory import MemoryEngine
 from discreet.methods.method import PrivateMethod
@@ -41,7 +41,6 @@ __all__ = [
     "answers",
     "converse_with",
     "distance",
-    "move",
     "moved",
     "noise_scales",
     "record",
@@ -91,15 +90,9 @@ def whitened(arrays: Sequence[Floats], scales: Sequence[Floats]) -> Floats:
     return np.concatenate([np.zeros(0), *parts])
 
 
-def distance(moved: Sequence[Floats], forms: Sequence[Block], mu: float = 0.01) -> float:
+def distance(moved: Sequence[Floats], forms: Sequence[Block], mu: float) -> float:
     """Length of a change of the exact sums in standard deviations of the noise, divided by the mu that is paid."""
     return float(np.linalg.norm(whitened(moved, noise_scales(forms, mu)))) / mu
-
-
-def move(full: Sequence[Block], less: Sequence[Block], mu: float = 0.01) -> float:
-    """How many units of the bound lie between two releases that are as the gate makes them but for the noise."""
-    pairs = zip(exact_totals(full), exact_totals(less), strict=True)
-    return distance([(one.value - other.value).astype(np.float64) for one, other in pairs], full, mu)
 
 
 # More items than this make a stranger no louder, only slower to ask.

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.audit.bounds import GameFinding, ReplayFinding
 from discreet.audit.devices import audit_devices
-from discreet.audit.findings import GameFinding, ReplayFinding
 from discreet.audit.game import RISK, judge, play
-from discreet.audit.membership import Curve, best_curve, membership
 from discreet.audit.prototypes import audit_prototypes, replay_prototypes
 from discreet.audit.replay import replay
 from discreet.audit.two_runs import PAIRS, audit_two_runs
@@ -24,63 +23,27 @@ from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.methods.registry import METHODS, find_method
 from discreet.privacy.budget import Budget
 
-__all__ = ["DEVICES", "PROTOTYPES", "TESTS", "Audit", "Size", "audit", "audited_methods"]
+__all__ = ["DEVICES", "PROTOTYPES", "QUICK", "RUNS", "TESTS", "Audit", "audit", "audited_methods"]
 
 PROTOTYPES = "prototypes"
-TESTS = ("replay", "game", "membership")
+TESTS = ("replay", "game")
 
+RUNS, QUICK = 100_000, 2_000
+"""Runs of a game in each world; the few catch noise that is off by a fifth, in seconds instead of minutes."""
 
 # Enough for nine tenths of a tight claim; two runs take twice as long as one.
 _TWO_RUNS = 2_000
 
 
 @dataclass(frozen=True)
-class Size:
-    """How much is tried.
-
-    Parameters
-    ----------
-    runs
-        Of a game, in each world.
-    users, models
-        Of the attack on membership.
-    workers
-        Processes that play.
-    """
-
-    runs: int = 100_000
-    users: int = 1_000
-    models: int = 16
-    workers: int = 1
-
-    @classmethod
-    def quick(cls, workers: int = 1) -> Size:
-        """Seconds instead of minutes: enough to catch noise that is off by a fifth."""
-        return cls(2_000, 800, 6, workers)
-
-
-@dataclass(frozen=True)
 class Audit:
-    """What all tests found.
-
-    Parameters
-    ----------
-    method, claimed, delta
-        The promise.
-    replays
-        By kind of feedback.
-    games
-        By name of the test.
-    curves
-        Of membership inference, by whose model was attacked; ``limit`` is what mu allows.
-    """
+    """What all tests found about a promise: replays by kind of feedback, games by name."""
 
     method: str
     claimed: float
     delta: float
     replays: Mapping[str, ReplayFinding]
     games: Mapping[str, GameFinding]
-    curves: Mapping[str, Curve]
 
     @property
     def lower_bound(self) -> float | None:
@@ -103,7 +66,6 @@ class Audit:
             "passed": self.passed,
             "replay": {kind: finding.as_json() for kind, finding in self.replays.items()},
             "games": {name: finding.as_json() for name, finding in self.games.items()},
-            "membership": {name: curve.as_json() for name, curve in self.curves.items()},
         }
 
 
@@ -114,48 +76,32 @@ def audited_methods() -> list[str]:
 
 
 def audit(
-    name: str,
-    epsilon: float,
-    delta: float,
-    tests: Sequence[str],
-    size: Size,
-    *,
-    risk: float = RISK,
+    name: str, epsilon: float, delta: float, tests: Sequence[str], runs: int = RUNS, workers: int = 1
 ) -> Audit:
-    """Try to refute that ``name`` is (epsilon, delta)-private."""
+    """Try to refute that ``name`` is (epsilon, delta)-private; ``workers`` processes play."""
     if name in (PROTOTYPES, DEVICES):
-        return _audit_pure(name, epsilon, delta, tests, size, risk)
-    method, budget = _private(name), Budget(epsilon, delta)
-    replays: dict[str, ReplayFinding] = {}
+        return _audit_pure(name, epsilon, delta, tests, runs)
+    found = find_method(name)
+    if not issubclass(found, PrivateMethod):
+        raise SettingsInvalid(
+            f"{name} is not private, so there is no promise to audit; there are {', '.join(audited_methods())}"
+        )
+    method, budget = found(), Budget(epsilon, delta)
     games: dict[str, GameFinding] = {}
-    curves: dict[str, Curve] = {}
-    if "replay" in tests:
-        replays = _replays(method, budget)
     if "game" in tests:
-        games["game"] = judge(play(name, budget, size.runs, workers=size.workers), budget, risk=risk)
+        games["game"] = judge(play(name, budget, runs, workers=workers), budget)
         if method.public_half.uses_start:
-            runs = min(size.runs, _TWO_RUNS)
-            games |= {f"game, {pair}": audit_two_runs(pair, budget, runs, risk=risk) for pair in PAIRS}
-    if "membership" in tests:
-        curves = membership(method, budget, users=size.users, models=size.models)
-        curves["limit"] = best_curve(budget.mu)
-    return Audit(name, budget.epsilon, budget.delta, replays, games, curves)
+            few = min(runs, _TWO_RUNS)
+            games |= {f"game, {pair}": audit_two_runs(pair, budget, few) for pair in PAIRS}
+    replays = _replays(method, budget) if "replay" in tests else {}
+    return Audit(name, budget.epsilon, budget.delta, replays, games)
 
 
-def _audit_pure(
-    name: str,
-    epsilon: float,
-    delta: float,
-    tests: Sequence[str],
-    size: Size,
-    risk: float,
-) -> Audit:
+def _audit_pure(name: str, epsilon: float, delta: float, tests: Sequence[str], runs: int) -> Audit:
     if delta != 0.0:
         raise BudgetInvalid(f"{name} promises epsilon without delta; leave --delta out, or give 0")
     if not 0.0 < epsilon < np.inf:
         raise BudgetInvalid(f"epsilon must be above zero and finite, got {epsilon}")
-    if "membership" in tests:
-        raise SettingsInvalid(f"there is no test membership of {name}; there are replay and game")
     replays: dict[str, ReplayFinding] = {}
     games: dict[str, GameFinding] = {}
     if "replay" in tests and name == PROTOTYPES:
@@ -165,17 +111,8 @@ def _audit_pure(
         replays["explicit"] = replay_prototypes(_market(explicit=True), epsilon, settings)
     if "game" in tests:
         play_pure = audit_prototypes if name == PROTOTYPES else audit_devices
-        games["game"] = play_pure(epsilon, size.runs, risk=risk)
-    return Audit(name, epsilon, 0.0, replays, games, {})
-
-
-def _private(name: str) -> PrivateMethod:
-    method = find_method(name)
-    if not issubclass(method, PrivateMethod):
-        raise SettingsInvalid(
-            f"{name} is not private, so there is no promise to audit; there are {', '.join(audited_methods())}"
-        )
-    return method()
+        games["game"] = play_pure(epsilon, runs, risk=RISK)
+    return Audit(name, epsilon, 0.0, replays, games)
 
 
 def _replays(method: PrivateMethod, budget: Budget) -> dict[str, ReplayFinding]:

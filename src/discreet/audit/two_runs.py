@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet import kernels
-from discreet.audit.findings import GameFinding
+from discreet.audit.bounds import GameFinding
 from discreet.audit.game import RISK, Attacker, Instance, Scores, Watched, instance_of, judge, run_once
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueMissing

@@ -6,7 +6,7 @@ import click
 
 from discreet import kernels
 from discreet.audit.replay import replay
-from discreet.audit.suite import DEVICES, PROTOTYPES, TESTS, Audit, Size, audit
+from discreet.audit.suite import DEVICES, PROTOTYPES, QUICK, RUNS, TESTS, Audit, audit
 from discreet.cli.output import Output, print_json, printer, show_table, spinner
 from discreet.cli.request import argument, option, takes
 from discreet.cli.rows import Items, Rows
@@ -30,7 +30,7 @@ class _Asked(Output, Charged, Sets, Items, Rows):
     tests: tuple[str, ...] = option(
         "What to try; repeatable.", ("replay", "game"), name="--test", type=click.Choice(TESTS)
     )
-    quick: bool = option("2,000 runs in each world instead of 100,000, and small models.")
+    quick: bool = option("2,000 runs in each world instead of 100,000.")
     runs: int | None = option("Runs of the game in each world.", ge=100)
     workers: int | None = option("Processes that play; the number of cores otherwise.", ge=1)
     ratings: str | None = option("Replay on your own ratings instead of synthetic ones.", metavar="FILE")
@@ -48,8 +48,7 @@ def command(request: _Asked) -> None:
     METHOD is a private method's name, prototypes or devices. "replay" writes a run down and repeats it with one user
     more or less: exact integers, compared with the bound that each release declares. "game" runs production code on a
     miniature instance again and again, with a canary and without, and bounds epsilon from below by how well an
-    attacker who sees every release tells which. "membership" asks of released models who was in the data. A lower bound
-    above the claim ends with exit code 1.
+    attacker who sees every release tells which. A lower bound above the claim ends with exit code 1.
 
     With --ratings, the replay is on your own file, and nothing is printed but whether it passed and the worst ratio
     over synthetic neighbours. It makes the releases of one training run: whoever publishes the ratio has spent the
@@ -77,13 +76,11 @@ def command(request: _Asked) -> None:
 
 
 def _synthetic(request: _Asked) -> bool:
-    workers = request.workers or kernels.get_threads()
-    size = Size.quick() if request.quick else Size(workers=workers)
-    if request.runs is not None:
-        size = Size(request.runs, size.users, size.models, size.workers)
+    runs = request.runs or (QUICK if request.quick else RUNS)
+    workers = 1 if request.quick else request.workers or kernels.get_threads()
     epsilon, delta = _claim(request)
     with spinner("auditing"):
-        found = audit(request.method, epsilon, delta, request.tests, size)
+        found = audit(request.method, epsilon, delta, request.tests, runs, workers)
     if request.as_json:
         print_json(found.as_json())
     else:
@@ -153,9 +150,6 @@ def _show(found: Audit) -> None:
             )
             for way, bound in game.bounds.items()
         ]
-    for name, curve in found.curves.items():
-        said = f"{curve.at(0.01):.1%} at 1 %, {curve.at(0.05):.1%} at 5 % false alarms"
-        rows.append((f"membership, {name}", said, "", ""))
     claim = f"epsilon {found.claimed:g}" + (f", delta {found.delta:g}" if found.delta else "")
     show_table(rows, ("test", "found", "allowed", ""), f"{found.method}: {claim}")
     if found.passed:
