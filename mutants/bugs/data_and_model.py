@@ -44,7 +44,7 @@ MUTANTS = (
     ),
     Mutant(
         "a repeated pair counts twice",
-        "data/arrays.py",
+        "data/rows.py",
         '        order = order[np.append(True, ~again) if rule == "first" else np.append(~again, True)]\n',
         "",
         "a user counts once for an item",
@@ -52,7 +52,7 @@ MUTANTS = (
     ),
     Mutant(
         "one user's time decides how all times are read",
-        "data/arrays.py",
+        "data/rows.py",
         "        text = values.set(number.is_not_null(), None)\n",
         "        if number.has_nulls():\n"
         "            number, whole = number.clear(len(number)), whole.clear(len(number))\n"
@@ -72,7 +72,7 @@ MUTANTS = (
     ),
     Mutant(
         "the type of a column of objects chosen by all values",
-        "data/readers.py",
+        "data/frames.py",
         "read_objects(values, what) if isinstance(values, list) else pl.Series(values)",
         "pl.Series(values, strict=False)",
         "a row is read by itself",

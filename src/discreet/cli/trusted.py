@@ -2,9 +2,9 @@
 
 Imports are followed from where ratings are read, bounded, summed, noised, charged and stated. Rooms that see releases
 alone are not entered: they import nothing that holds ratings, which contracts hold them to (pyproject.toml,
-``public-side``). What is loaded only when it is asked for (a ledger, a checkpoint, a GPU, a cluster) is no part of a
-default run: a test compares this list with what one loads. Of a package that hands on names of its files (``kernels``)
-the files behind the names used count.
+``public-side``). What is loaded only when it is asked for (a ledger, a checkpoint, ratings on disk, tables of other
+libraries, a GPU, a cluster) is no part of a default run: a test compares this list with what one loads. Of a package
+that hands on names of its files (``kernels``) the files behind the names used count.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ __all__ = ["ENTRY_POINTS", "PUBLIC", "code_lines", "trusted"]
 
 ENTRY_POINTS = (
     "discreet.data.ratings",
-    "discreet.data.stored",
     "discreet.engines.memory",
-    "discreet.engines.disk",
     "discreet.methods.ease.estimator",
     "discreet.methods.ease.private.contributions",
     "discreet.privacy.gaussian.gate",
@@ -36,7 +34,10 @@ PUBLIC = (
     "discreet.model",
     "discreet.private_files",
     "discreet.statements",
-    *(f"discreet.catalogue.{what}" for what in ("features", "feature_columns", "feature_groups")),
+    *(
+        f"discreet.catalogue.{what}"
+        for what in ("catalogue", "features", "feature_columns", "feature_groups", "names")
+    ),
 )
 """What sees releases and public columns of items alone; beside it the folder ``public`` of every method."""
 

@@ -21,26 +21,17 @@ import numpy as np
 import polars as pl
 
 from discreet.catalogue import Catalogue, infer_ids
-from discreet.catalogue.packed import STANDARD_INPUT, is_plain
+from discreet.catalogue.packed import PACKED, STANDARD_INPUT, is_plain
 from discreet.data.readers import (
     PLAIN_TEXT,
     TextFormat,
     check_lines,
     count_filled,
-    estimate_rows,
     list_files,
     readable,
     scan_files,
 )
-from discreet.data.rows import (
-    Columns,
-    Grouped,
-    check_filled,
-    check_reading,
-    check_used,
-    group,
-    read_rows,
-)
+from discreet.data.rows import Arrays, Columns, check_reading, check_used, group, read_rows
 from discreet.data.rules import LeftOut, RowRules, check_dropped
 from discreet.data.stored import MANIFEST, BlockEntry, Manifest, StoredRatings, StoredReading, deal
 from discreet.errors import RatingsInvalid
@@ -54,6 +45,8 @@ _FEWEST, _MOST, _FOR_AN_ITEM = 1 << 20, 1 << 22, 32
 _BLOCKS = 256  # every run is cut into as many pieces
 _WORK = "unfinished"
 
+# Bytes of a row of text, and of one that is packed: few, so that nothing is taken for smaller than it is.
+_ROW, _ROW_PACKED = 12, 3
 # Bytes that training in memory may take for each row: some 70 were measured for reading clicks
 # (benchmarks/results/scale.md), and ratings have values and residuals beside.
 _PER_ROW = 120
@@ -118,7 +111,7 @@ def prepare(
     told = _fingerprint(source, text)
     manifest = _finished(place, reading, told)
     if manifest is None:
-        rows = estimate_rows(source)
+        rows = _estimate_rows(source)
         size = block_ratings or min(_MOST, max(block_size(len(catalogue)), rows // _BLOCKS))
         blocks = -(-rows // size) if alike is None else alike.dealt
         with _unfinished(place) as work:
@@ -218,7 +211,7 @@ class _Spool:
         self.rows += frame.height
         self.left_out = LeftOut(*(one + more for one, more in zip(self.left_out, rows.left_out, strict=True)))
 
-    def take(self, block: int) -> Grouped:
+    def take(self, block: int) -> tuple[Arrays, pl.Series, int]:
         """All rows of a block, in the order of the table, grouped by user."""
         parts = []
         for run, starts in enumerate(self.starts):
@@ -245,16 +238,15 @@ def _group(
     for frame in runs:
         spool.add(frame)
     report("reading", 1, 1)
-    check_filled(spool.rows)
     left_out = spool.left_out
     check_used(spool.rows, left_out, spool.first_item)
     blocks: list[BlockEntry] = []
     for number in range(spool.blocks):
         report("grouping", number, spool.blocks)
-        users = spool.take(number)
-        left_out = left_out._replace(merged=left_out.merged + users.merged)
-        if len(users.user_ids):
-            blocks.append(_write(place, number, users, rated=reading.rating_range is not None))
+        arrays, users, merged = spool.take(number)
+        left_out = left_out._replace(merged=left_out.merged + merged)
+        if len(users):
+            blocks.append(_write(place, number, arrays, users, rated=reading.rating_range is not None))
     report("grouping", spool.blocks, spool.blocks)
     manifest = Manifest(reading=reading, source=told, dealt=spool.blocks, left_out=left_out, blocks=blocks)
     content = manifest.model_dump_json(indent=1).encode()
@@ -279,35 +271,44 @@ def _runs(source: str, text: TextFormat, columns: Columns, size: int) -> Iterato
                 yield frame.with_columns(ids)[:end]
 
 
-def _write(place: Path, number: int, users: Grouped, *, rated: bool) -> BlockEntry:
+def _write(place: Path, number: int, arrays: Arrays, users: pl.Series, *, rated: bool) -> BlockEntry:
     """One row for each rating, by user and item; one without an item for a user who has none."""
-    (_, items, values), counts = users.arrays, np.diff(users.arrays.indptr)
-    table = {
-        "user": users.user_ids.gather(np.repeat(np.arange(len(counts)), counts)),
-        "item": pl.Series(items),
-    }
+    counts = np.diff(arrays.indptr)
+    table = {"user": users.gather(np.repeat(np.arange(len(counts)), counts)), "item": pl.Series(arrays.items)}
     if rated:
-        table["rating"] = pl.Series(values)
-    nothing = pl.DataFrame({"user": users.user_ids.filter(pl.Series(counts == 0))})
+        table["rating"] = pl.Series(arrays.values)
+    nothing = pl.DataFrame({"user": users.filter(pl.Series(counts == 0))})
     frame = pl.concat([pl.DataFrame(table), nothing], how="diagonal").sort("user", maintain_order=True)
     file = io.BytesIO()
     frame.write_parquet(file, compression="lz4", statistics=False, row_group_size=max(1, frame.height))
     content = file.getvalue()
     entry = BlockEntry(
         number=number,
-        users=len(users.user_ids),
-        ratings=len(items),
+        users=len(users),
+        ratings=len(arrays.items),
         sha256=hashlib.sha256(content).hexdigest(),
     )
     replace_file(place / entry.file, lambda out: out.write(content), private=True)
     return entry
 
 
+def _estimate_rows(source: str | os.PathLike[str]) -> int:
+    """How many rows the files of a source have, about: by the sizes of text files, at least as many as are usual."""
+    with readable(source):
+        return sum(_rows_of(file) for file in list_files(source) if file.is_file())
+
+
+def _rows_of(file: Path) -> int:
+    if file.suffix in (".parquet", ".pq"):
+        return int(pl.scan_parquet(file).select(pl.len()).collect().item())
+    return -(-file.stat().st_size // (_ROW_PACKED if file.suffix in PACKED else _ROW))
+
+
 def fits_into_memory(source: str) -> bool:
     """Whether training on a source would take no more than half of the memory; a guess, from the size of its files."""
     if source == STANDARD_INPUT:
         return True  # how many rows there are is known when all have come
-    return _PER_ROW * estimate_rows(source) <= _SHARE * _memory()
+    return _PER_ROW * _estimate_rows(source) <= _SHARE * _memory()
 
 
 def _memory() -> int:

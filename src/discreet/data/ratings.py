@@ -13,8 +13,16 @@ import polars as pl
 
 from discreet.catalogue import Catalogue, Id, IdArray, Ids, RatingScale, as_ids, positions
 from discreet.data import readers
-from discreet.data.arrays import arrange
-from discreet.data.rows import Columns, Encoded, check_ids, encode, encode_arrays
+from discreet.data.rows import (
+    Columns,
+    arrange,
+    check_columns,
+    check_reading,
+    check_used,
+    group,
+    read_ids,
+    read_rows,
+)
 from discreet.data.rules import (
     NOTHING,
     ROW_BY_ROW,
@@ -24,6 +32,7 @@ from discreet.data.rules import (
     OutOfRange,
     RowRules,
     UnknownItems,
+    check_dropped,
 )
 from discreet.errors import HistoryInvalid, RatingsInvalid
 
@@ -131,8 +140,16 @@ class Ratings:
         columns, listed = _columns(reading), _catalogue(reading.get("catalogue"))
         given: dict[str, Any] = {name: reading[name] for name in _RULES if name in reading}  # type: ignore[literal-required]
         rules = RowRules(**given)
-        table = readers.read_frame(frame, columns)
-        return cls._of(encode(table, columns, reading.get("rating_range"), listed, rules), listed, rules)
+        rating_range = check_reading(columns, reading.get("rating_range"), rules)
+        table = _table(frame, columns)
+        read = read_rows(table, columns, rating_range, listed, rules)
+        check_used(table.height, read.left_out, read.first_item)
+        check_dropped(table.height, read.left_out, rules)
+        items = read.seen_items if listed is None else listed.ids
+        assert items is not None
+        arrays, users, merged = group(read.table, items, columns, rules)
+        left_out, user_ids = read.left_out._replace(merged=merged), users.to_numpy(writable=True)
+        return cls(*arrays, user_ids, listed, rating_range, read.seen_items, rules, left_out)
 
     @classmethod
     def from_csv(cls, path: str | os.PathLike[str], **reading: Unpack[FileReading]) -> Ratings:
@@ -183,13 +200,12 @@ class Ratings:
         the row numbers are. What is no number, or outside the range, is left out.
         """
         listed, rules = _catalogue(catalogue), RowRules(allow_dropped=allow_dropped)
-        encoded = encode_arrays(indptr, items, values, listed, rating_range, user_ids, rules)
-        return cls._of(encoded, listed, rules)
+        from discreet.data.frames import read_arrays
 
-    @classmethod
-    def _of(cls, encoded: Encoded, listed: Catalogue | None, rules: RowRules) -> Ratings:
-        arrays, user_ids, seen, rating_range, left_out = encoded
-        return cls(*arrays, user_ids, listed, rating_range, seen, rules, left_out)
+        arrays, users, seen, known, left_out = read_arrays(
+            indptr, items, values, listed, rating_range, user_ids, rules
+        )
+        return cls(*arrays, users, listed, known, seen, rules, left_out)
 
     @property
     def n_users(self) -> int:
@@ -240,7 +256,7 @@ class Ratings:
 
         This is what lines two files up, for instance test ratings with the histories they belong to.
         """
-        wanted, _ = check_ids(user_ids, "user_ids", "user")
+        wanted, _ = read_ids(user_ids, "user_ids", "user", strict=True)
         rows = positions(wanted, as_ids(self.user_ids))
         known = self.take_users(rows[rows >= 0])
         counts = np.zeros(len(wanted), dtype=np.int64)
@@ -258,7 +274,7 @@ class Ratings:
         listed = _catalogue(catalogue)
         if listed is None:
             raise RatingsInvalid("a catalogue is needed; give a Catalogue, a file, or ids")
-        index = listed.index(self._item_ids())[self.items]
+        index = positions(as_ids(self._item_ids()), as_ids(listed.ids))[self.items]
         kept = self.keep(index >= 0)
         users = np.repeat(np.arange(self.n_users), np.diff(kept.indptr))
         arrays, _ = arrange(users, index[index >= 0], kept.values, self.n_users, len(listed))
@@ -302,6 +318,18 @@ def _catalogue(source: CatalogueSource) -> Catalogue | None:
     if isinstance(source, str | os.PathLike):
         return Catalogue.from_file(source)
     return Catalogue(source)
+
+
+def _table(frame: Any, columns: Columns) -> pl.DataFrame:
+    """The named columns; what is no typed table of polars is read by a file that is loaded when it is asked for."""
+    if isinstance(frame, pl.DataFrame):
+        check_columns(frame.columns, columns)
+        named = frame.select(columns.names())
+        if pl.Object not in named.dtypes:
+            return named
+    from discreet.data.frames import read_frame
+
+    return read_frame(frame, columns)
 
 
 def _columns(reading: Reading) -> Columns:

@@ -1,8 +1,4 @@
-"""Where ratings come from: files and frames, each read into a table of the named columns.
-
-Only the named columns are read. pandas and pyarrow are used when what the person hands in needs them
-and are never imported otherwise.
-"""
+"""Files of ratings, each read into a table of the named columns."""
 
 from __future__ import annotations
 
@@ -10,18 +6,16 @@ import csv
 import glob
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
 from discreet.catalogue import TABLE_ERRORS, infer_ids, scan_table
-from discreet.catalogue.packed import PACKED, STANDARD_INPUT, kind_of
+from discreet.catalogue.packed import STANDARD_INPUT, kind_of
 from discreet.catalogue.tables import Scan, find_separator
-from discreet.data.objects import What, read_objects
 from discreet.data.rows import Columns, check_columns
 from discreet.errors import RatingsInvalid
 
@@ -30,17 +24,13 @@ __all__ = [
     "TextFormat",
     "check_lines",
     "count_filled",
-    "estimate_rows",
     "list_files",
     "read_file",
-    "read_frame",
     "readable",
     "scan_files",
     "without_types",
 ]
 
-# Bytes of a row of text, and of one that is packed: few, so that nothing is taken for smaller than it is.
-_ROW, _ROW_PACKED = 12, 3
 _PATTERN = re.compile(r"[*?\[]")
 _QUOTE = ": put quotes around text that has a separator in it, or name the separator (--separator)"
 # What polars says, and what a person can do about it.
@@ -150,27 +140,6 @@ def _wider_line(path: Path, text: TextFormat) -> str:
     return "a line"
 
 
-def read_frame(frame: Any, columns: Columns) -> pl.DataFrame:
-    """Take the named columns of a polars, pandas or Arrow table, or of a mapping of columns."""
-    try:
-        if isinstance(frame, pl.LazyFrame):
-            check_columns(frame.collect_schema().names(), columns)
-            return read_frame(frame.select(columns.names()).collect(), columns)
-        if isinstance(frame, pl.DataFrame):
-            check_columns(frame.columns, columns)
-            named = frame.select(columns.names())
-            return _from_columns(named, columns) if pl.Object in named.dtypes else named
-        if isinstance(frame, Mapping) or type(frame).__module__.partition(".")[0] == "pandas":
-            return _from_columns(frame, columns)
-        if hasattr(frame, "__arrow_c_stream__"):
-            return read_frame(pl.DataFrame(frame), columns)
-    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        raise RatingsInvalid(f"the frame cannot be read: {_reason(error)}") from error
-    raise RatingsInvalid(
-        f"ratings cannot be read from {type(frame).__name__}; give a polars, pandas or Arrow table, or a path"
-    )
-
-
 def check_lines(frame: pl.DataFrame, columns: Columns, before: int = 0) -> None:
     """Refuse a text file in which a quote was opened in one row and closed in another: the rows between are gone."""
     broken = frame.select(
@@ -194,51 +163,6 @@ def count_filled(frame: pl.DataFrame) -> int:
     """How many rows there are up to the last one that is not blank."""
     filled = frame.select(~pl.all_horizontal(pl.all().is_null())).to_series().arg_true()
     return int(filled[-1]) + 1 if len(filled) else 0
-
-
-def estimate_rows(source: str | os.PathLike[str]) -> int:
-    """How many rows the files of a source have, about: by the sizes of text files, at least as many as are usual."""
-    with readable(source):
-        return sum(_estimate(file) for file in list_files(source) if file.is_file())
-
-
-def _estimate(file: Path) -> int:
-    if file.suffix in (".parquet", ".pq"):
-        return int(pl.scan_parquet(file).select(pl.len()).collect().item())
-    return -(-file.stat().st_size // (_ROW_PACKED if file.suffix in PACKED else _ROW))
-
-
-def _from_columns(frame: Any, columns: Columns) -> pl.DataFrame:
-    """Column by column, so that a wide frame is not converted as a whole and giant ids survive."""
-    given = frame.columns if isinstance(frame, pl.DataFrame) else frame
-    names = {str(name): name for name in given}
-    check_columns(list(names), columns)
-    kinds: dict[str | None, What] = {columns.user: "id", columns.item: "id", columns.time: "time"}
-    table = {}
-    for column in columns.names():
-        values = _plain(frame[names[column]])
-        try:
-            what = kinds.get(column, "number")
-            table[column] = read_objects(values, what) if isinstance(values, list) else pl.Series(values)
-        except TypeError as error:
-            raise RatingsInvalid(f"column {column!r}: {error}") from error
-        except ImportError:
-            raise RatingsInvalid(
-                f"column {column!r} needs pyarrow; install it with: pip install pyarrow"
-            ) from None
-    return pl.DataFrame(table)
-
-
-def _plain(values: Any) -> Any:
-    """A column as polars takes it without pyarrow, where that is possible."""
-    dtype = getattr(values, "dtype", None)
-    if isinstance(values, pl.Series):
-        return values.to_list() if dtype == pl.Object else values
-    if isinstance(dtype, np.dtype):
-        if dtype.kind != "O":
-            return np.asarray(values)
-        return list(values.where(values.notna(), None) if hasattr(values, "notna") else values)
-    return list(values) if dtype is None else pl.Series(values)
 
 
 def _reason(error: BaseException) -> str:

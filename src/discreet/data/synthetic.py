@@ -10,10 +10,9 @@ import numpy.typing as npt
 
 from discreet import kernels
 from discreet.catalogue import Catalogue
-from discreet.data.arrays import arrange
 from discreet.data.draws import activity, draw_weighted, popularity
 from discreet.data.ratings import Ratings
-from discreet.data.rows import check_range
+from discreet.data.rows import arrange, check_range
 from discreet.data.splits import Rng
 from discreet.errors import SettingsInvalid
 from discreet.types import Floats

@@ -1,6 +1,6 @@
-"""Where contributions are added up: here, unless a GPU or a cluster is asked for.
+"""Where contributions are added up: in memory, unless they are on disk, or a GPU or a cluster is asked for.
 
-Those two are loaded by name, when they are asked for: what a default run neither needs nor loads, nobody has to trust.
+Those are loaded by name, when they are asked for: what a default run neither needs nor loads, nobody has to trust.
 """
 
 from __future__ import annotations
@@ -8,21 +8,20 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from discreet.data.ratings import Ratings
-from discreet.data.stored import StoredRatings
-from discreet.engines.disk import DiskEngine
 from discreet.engines.memory import MemoryEngine
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.protocol import Engine, Progress
 
 if TYPE_CHECKING:
+    from discreet.data.stored import StoredRatings
     from discreet.engines.cluster import Cluster
 
 __all__ = ["AnyRatings", "Place", "engine_of", "place_of"]
 
-AnyRatings = Ratings | StoredRatings
+AnyRatings: TypeAlias = "Ratings | StoredRatings"
 """Ratings in memory, or prepared on disk."""
 
 
@@ -41,11 +40,13 @@ class Place(NamedTuple):
     connect: Callable[[], AbstractContextManager[Any]] = nullcontext
 
 
-def engine_of(private_half: type[PrivateHalf], ratings: AnyRatings) -> MemoryEngine | DiskEngine:
+def engine_of(private_half: type[PrivateHalf], ratings: AnyRatings) -> Engine:
     """The engine that adds up these users' contributions, wherever they are."""
-    if isinstance(ratings, StoredRatings):
-        return DiskEngine(private_half, ratings)
-    return MemoryEngine(private_half, ratings)
+    if isinstance(ratings, Ratings):
+        return MemoryEngine(private_half, ratings)
+    from discreet.engines.disk import DiskEngine
+
+    return DiskEngine(private_half, ratings)
 
 
 def place_of(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.data.stored import StoredRatings
 from discreet.errors import CatalogueInvalid, RatingsInvalid
 
 __all__ = ["MOST_ITEMS", "check_items", "check_ratings", "check_users"]
@@ -28,7 +27,7 @@ def check_items(n_items: int) -> None:
 
 def check_users(ratings: Ratings) -> None:
     """Refuse fewer than two users with ratings. For methods that are not private: the number is not public."""
-    if isinstance(ratings, StoredRatings):
+    if not isinstance(ratings, Ratings):
         raise RatingsInvalid("a method that is not private needs its ratings in memory: use --engine memory")
     if np.count_nonzero(np.diff(ratings.indptr)) < 2:
         raise RatingsInvalid(
@@ -38,8 +37,14 @@ def check_users(ratings: Ratings) -> None:
 
 def check_ratings(ratings: object) -> None:
     """Refuse anything but ratings, and say how to make them."""
-    if not isinstance(ratings, Ratings | StoredRatings):
+    if not isinstance(ratings, Ratings) and not _on_disk(ratings):
         raise RatingsInvalid(
             f"fit takes discreet.Ratings, not {type(ratings).__name__}; make them with "
             "discreet.Ratings.from_frame(frame, user=..., item=..., rating=..., rating_range=..., catalogue=...)"
         )
+
+
+def _on_disk(ratings: object) -> bool:
+    from discreet.data.stored import StoredRatings
+
+    return isinstance(ratings, StoredRatings)
