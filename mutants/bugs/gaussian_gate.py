@@ -105,7 +105,7 @@ MUTANTS = (
     ),
     Mutant(
         "noise of others passes for our own",
-        "privacy/own_noise.py",
+        "privacy/gaussian/noise.py",
         "    if not _serves(given, kind):\n",
         "    if False:\n",
         "anything but the package's own noise is not private",
@@ -113,7 +113,7 @@ MUTANTS = (
     ),
     Mutant(
         "a fixed key passes for private",
-        "privacy/own_noise.py",
+        "privacy/gaussian/noise.py",
         "return FIXED_KEY if source.fixed else None",
         "return None",
         "noise that repeats is not private",

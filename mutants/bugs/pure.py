@@ -133,7 +133,7 @@ MUTANTS = (
     ),
     Mutant(
         "a pure ledger with room for one more",
-        "privacy/ledger.py",
+        "privacy/pure/ledger.py",
         "if not spent + charge.epsilon <= self.epsilon * (1.0 + _PURE_TOLERANCE):",
         "if not spent <= self.epsilon * (1.0 + _PURE_TOLERANCE):",
         "a run stays within its epsilon",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _STATEMENT = "privacy/statement.py"
+_PROMISE = "privacy/promise.py"
 _T = ("privacy/test_statement.py",)
 _T_PURE = ("privacy/pure/test_ledger.py",)
-_CARRIED = "privacy/carried.py"
+_CARRIED = "privacy/costs.py"
 _T_WALKS = ("statements/test_walks.py",)
 _SILOS = "privacy/combined.py"
 _T_SILOS = ("privacy/test_silo_statements.py",)
@@ -15,29 +16,25 @@ _T_SILOS = ("privacy/test_silo_statements.py",)
 MUTANTS = (
     Mutant(
         "a fixed key is called private",
-        _STATEMENT,
-        """is None else "silos"
-        if ledger.fault is not None:
-""",
-        """is None else "silos"
-        if False:
-""",
+        _PROMISE,
+        "        if ledger.fault is not None:\n",
+        "        if False:\n",
         "noise that can be drawn again is not private",
         _T,
         quick=True,
     ),
     Mutant(
         "a statement without releases is private",
-        _STATEMENT,
+        _PROMISE,
         """            raise ModelInvalid("a run without any charged release has nothing to state; was the gate used?")
 """,
-        "            return cls.nothing_released(public=public)\n",
+        "            return cls(private=True, epsilon=0.0, delta=0.0, mu=0.0)\n",
         "a run that charged nothing is not called private",
         _T,
     ),
     Mutant(
         "an adaptive run states what it happened to spend",
-        _STATEMENT,
+        _PROMISE,
         "epsilon=ledger.budget.epsilon if adaptive else ledger.epsilon_spent,",
         "epsilon=ledger.epsilon_spent,",
         "a sum that depends on the ratings bounds nothing: the budget is stated",
@@ -45,7 +42,7 @@ MUTANTS = (
     ),
     Mutant(
         "a forged mu passes",
-        _STATEMENT,
+        _PROMISE,
         "if compose(release.mu for release in self.releases) > own.mu * (1.0 + 1e-15):",
         "if False:",
         "mu covers the releases that are listed",
@@ -54,8 +51,8 @@ MUTANTS = (
     Mutant(
         "a selection costs one trial on paper",
         _STATEMENT,
-        "elif extra > 0.0 or self.selection.epsilon(own.mu, own.delta) > own.epsilon:",
-        "elif extra > 0.0:",
+        "return self.direct == 0.0 and self.selection.epsilon(own.mu, own.delta) <= own.epsilon",
+        "return self.direct == 0.0",
         "a selected model owes the whole selection",
         _T,
     ),
@@ -69,7 +66,7 @@ MUTANTS = (
     ),
     Mutant(
         "a device's relation is that of a server",
-        _STATEMENT,
+        "privacy/pure/ledger.py",
         'relation="replace all of one user\'s ratings" if model == "local" else "add or remove one user",',
         'relation="add or remove one user",',
         "every statement names its relation",
@@ -77,7 +74,7 @@ MUTANTS = (
     ),
     Mutant(
         "a user in two silos pays as one in one",
-        "privacy/statement_parts.py",
+        _STATEMENT,
         'both = compose([mu, mu]) if terms.noise == "each silo" else 2.0 * mu',
         "both = mu",
         "a user in two silos pays twice",
@@ -103,7 +100,7 @@ MUTANTS = (
     Mutant(
         "what an earlier run took from delta is forgotten",
         _STATEMENT,
-        'return Price(kind="gaussian", mu=own.mu, delta=self._direct)',
+        'return Price(kind="gaussian", mu=own.mu, delta=self.direct)',
         'return Price(kind="gaussian", mu=own.mu)',
         "direct deltas of all runs add up",
         _T_WALKS,
@@ -121,7 +118,7 @@ MUTANTS = (
     Mutant(
         "a forged sum passes",
         _STATEMENT,
-        "        if not cost.covered_by(self.epsilon, self.delta):\n",
+        "        if not cost.covered_by(epsilon, delta):\n",
         "        if False:\n",
         "what is said first covers all runs",
         _T_WALKS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _ACCOUNT = "privacy/account/account.py"
-_COSTS = "privacy/account/costs.py"
+_COSTS = "privacy/costs.py"
 _LEDGER = "privacy/account/ledger_file.py"
 _PLAN = "privacy/account/plan.py"
 _STORE = "privacy/account/store.py"

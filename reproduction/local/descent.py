@@ -15,9 +15,9 @@ import numpy.typing as npt
 from discreet import kernels
 from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
-from discreet.privacy.ledger import PureLedger
+from discreet.privacy.gaussian.noise import why_not_private
 from discreet.privacy.local.coin import Coin
-from discreet.privacy.own_noise import why_not_private
+from discreet.privacy.pure.ledger import PureLedger, state_pure
 from discreet.privacy.statement import Statement
 from discreet.types import Floats
 from reproduction.local.channel import FLOATING_POINT, GUARANTEE, Channel, Round
@@ -136,4 +136,4 @@ def _state(channel: Channel, ledger: PureLedger | None, coin: Coin) -> Statement
         return Statement.not_private(reason, public=public)
     ledger.void(FLOATING_POINT if channel.protects == "user on paper" else None)
     ledger.void(why_not_private(coin, Coin))
-    return Statement.from_pure_ledger(ledger, model="local", public=public)
+    return state_pure(ledger, model="local", public=public)

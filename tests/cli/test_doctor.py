@@ -61,7 +61,7 @@ def test_what_one_must_trust_is_what_imports_reach(run: Run) -> None:
         "privacy.gaussian.noise",
         "privacy.gaussian.recomputed",
         "privacy.accounting",
-        "privacy.statement",
+        "privacy.promise",
     ):
         assert f"discreet.{module}" in files, module
     # Of the kernels those that are used; of methods no public half; and nothing that prints or serves.

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 from discreet import Budget, LedgerFile
-from discreet.privacy.account.costs import Price
+from discreet.privacy.costs import Price
 from tests.hostile.byte_mutations import damage
 from tests.hostile.kind import Kind, Outcome
 

@@ -6,13 +6,13 @@ import pytest
 from pydantic import ValidationError
 
 from discreet.errors import ModelInvalid
-from discreet.privacy.account.costs import Price
 from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.budget import Budget
-from discreet.privacy.carried import Carried, RunCost
 from discreet.privacy.combined import state_over_silos
-from discreet.privacy.ledger import Ledger, PureLedger
-from discreet.privacy.own_noise import FIXED_KEY
+from discreet.privacy.costs import Carried, Price, RunCost
+from discreet.privacy.gaussian.noise import FIXED_KEY
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.pure.ledger import PureLedger, state_pure
 from discreet.privacy.selection import Selection
 from discreet.privacy.statement import Statement
 
@@ -82,7 +82,7 @@ def test_what_carries_something_that_is_not_private_is_not_private() -> None:
 def test_what_a_device_replaces_does_not_add_up_with_who_comes_and_goes() -> None:
     ledger = PureLedger(1.0)
     ledger.charge("a bit", epsilon=1.0)
-    said = Statement.from_pure_ledger(ledger, model="local")
+    said = state_pure(ledger, model="local")
     with pytest.raises(ModelInvalid, match="does not add up"):
         said.carrying(Carried(runs=(cost(),)))
 
@@ -91,7 +91,7 @@ def test_silos_of_their_own_noise_carry_what_any_of_them_carries() -> None:
     def silo(epsilon: float) -> Statement:
         ledger = PureLedger(epsilon)
         ledger.charge("a release", epsilon=epsilon)
-        return Statement.from_pure_ledger(ledger, model="silos")
+        return state_pure(ledger, model="silos")
 
     alone = state_over_silos([silo(1.0), silo(2.0)])
     over = state_over_silos([silo(1.0).carrying(Carried(runs=(cost(),))), silo(2.0)])

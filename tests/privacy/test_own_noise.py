@@ -12,15 +12,15 @@ from discreet.devices.outcome import state_task
 from discreet.devices.schedule import DeviceSettings, Schedule
 from discreet.errors import SettingsInvalid
 from discreet.privacy.gaussian.gate import Gate
-from discreet.privacy.gaussian.noise import SECRET_BYTES, Noise
+from discreet.privacy.gaussian.noise import FIXED_KEY, SECRET_BYTES, Noise, own_noise, why_not_private
 from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.privacy.gaussian.silo_gate import SiloGate
 from discreet.privacy.gaussian.totals import exact_totals
-from discreet.privacy.ledger import Ledger, PureLedger
+from discreet.privacy.ledger import Ledger
 from discreet.privacy.local.coin import Coin
-from discreet.privacy.own_noise import FIXED_KEY, own_noise, why_not_private
 from discreet.privacy.pure.clusters import count_users
 from discreet.privacy.pure.gate import PureGate
+from discreet.privacy.pure.ledger import PureLedger, state_pure
 from discreet.privacy.pure.noise import PureNoise
 from discreet.privacy.statement import Statement
 from discreet.types import Floats, Ints
@@ -75,7 +75,7 @@ def share(noise: ShareNoise) -> Statement:
 def pure(noise: PureNoise) -> Statement:
     gate = PureGate(PureLedger(1.0), noise)
     count_users(gate, "count", 10, epsilon=1.0)
-    return Statement.from_pure_ledger(gate.ledger, model="silos")
+    return state_pure(gate.ledger, model="silos")
 
 
 def local(coin: Coin) -> Statement:

@@ -9,22 +9,22 @@ from hypothesis import strategies as st
 from discreet.errors import ModelInvalid
 from discreet.privacy.budget import Budget
 from discreet.privacy.combined import state_over_silos
-from discreet.privacy.ledger import Ledger, PureLedger
-from discreet.privacy.statement import Statement
-from discreet.privacy.statement_parts import SiloTerms
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.pure.ledger import PureLedger, state_pure
+from discreet.privacy.statement import SiloTerms, Statement
 
 
 def pure(epsilon: float, spent: float = 1.0) -> Statement:
     ledger = PureLedger(epsilon)
     ledger.redeem(ledger.charge("a release", epsilon=epsilon * spent))
-    return Statement.from_pure_ledger(ledger, model="silos")
+    return state_pure(ledger, model="silos")
 
 
 def gaussian(epsilon: float, delta: float) -> Statement:
     budget = Budget(epsilon, delta)
     ledger = Ledger(budget)
     ledger.redeem(ledger.charge("a release", mu=0.5 * budget.mu_for(0.0)))
-    return Statement.from_ledger(ledger, adaptive=True, silos=SiloTerms(None, 1, "each silo"))
+    return Statement.over_silos(ledger, SiloTerms(None, 1, "each silo"), adaptive=True)
 
 
 epsilons = st.floats(0.1, 20.0)

@@ -15,8 +15,8 @@ from discreet.errors import ModelInvalid, UnchargedRelease
 from discreet.privacy.accounting import delta_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.combined import state_selection
+from discreet.privacy.gaussian.noise import FIXED_KEY
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.own_noise import FIXED_KEY
 from discreet.privacy.selection import Selection, budget_for
 from discreet.privacy.statement import Statement
 

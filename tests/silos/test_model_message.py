@@ -14,8 +14,7 @@ from discreet.errors import Refused
 from discreet.model.fold_in import Clicks
 from discreet.privacy.accounting import compose
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.statement import Statement
-from discreet.privacy.statement_parts import SiloTerms
+from discreet.privacy.statement import SiloTerms, Statement
 from discreet.silos.shared.outcome import decode_model, encode_model
 from tests.silos.worlds import Run, agree, world
 
@@ -26,7 +25,9 @@ TERMS = SiloTerms(3, 2, "shares")
 def stated(epsilon: float, delta: float, silos: SiloTerms | None = TERMS) -> Statement:
     ledger = Ledger(Budget(epsilon, delta))
     ledger.redeem(ledger.charge("round 1", mu=ledger.remaining_mu))
-    return Statement.from_ledger(ledger, adaptive=True, silos=silos)
+    if silos is None:
+        return Statement.from_ledger(ledger, adaptive=True)
+    return Statement.over_silos(ledger, silos, adaptive=True)
 
 
 def hiding_the_second_silo(statement: Statement) -> Statement:
@@ -94,7 +95,7 @@ def test_the_model_of_as_many_rounds_as_can_be_agreed_on_fits(tmp_path: Path, ro
     mu = ledger.remaining_mu / (rounds + 2) ** 0.5 * (1.0 - 1e-12)
     for number in range(rounds + 2):
         ledger.redeem(ledger.charge(f"round {number}", mu=mu, detail={"silos": 3, "attempt": 0}))
-    statement = Statement.from_ledger(ledger, adaptive=True, silos=TERMS)
+    statement = Statement.over_silos(ledger, TERMS, adaptive=True)
     body = encode_model(replace(model, statement=statement), run.agreement)
     read = decode_model(body, run.agreement, run.catalogue).statement
     assert compose(release.mu for release in read.releases) == pytest.approx(ledger.spent_mu)

@@ -13,10 +13,10 @@ from discreet.errors import ModelInvalid
 from discreet.privacy.accounting import delta_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.combined import state_selection
-from discreet.privacy.ledger import Ledger, PureLedger
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.pure.ledger import PureLedger, state_pure
 from discreet.privacy.selection import Selection, budget_for
-from discreet.privacy.statement import Statement
-from discreet.privacy.statement_parts import SiloTerms
+from discreet.privacy.statement import SiloTerms, Statement
 from discreet.statements.meaning import Composed, trade_off
 
 RATES = (0.0, 1e-6, 0.01, 0.05, 0.3, 0.5, 0.9, 0.99, 1.0)
@@ -147,7 +147,7 @@ def test_a_statement_of_gaussian_releases_is_bounded_by_its_mu() -> None:
 def test_pure_statements_are_bounded_by_their_epsilon() -> None:
     ledger = PureLedger(2.0)
     ledger.charge("one bit", epsilon=0.5)
-    assert trade_off(Statement.from_pure_ledger(ledger, model="local")) == Composed(epsilon=2.0)
+    assert trade_off(state_pure(ledger, model="local")) == Composed(epsilon=2.0)
 
 
 def test_where_each_silo_adds_noise_of_its_own_epsilon_and_delta_alone_count() -> None:
@@ -157,7 +157,7 @@ def test_where_each_silo_adds_noise_of_its_own_epsilon_and_delta_alone_count() -
         ledger = Ledger(Budget(1.0, 1e-6))
         ledger.charge("sums", mu=0.2)
         terms = SiloTerms(3, 1, noise)  # type: ignore[arg-type]
-        bounds.append(trade_off(Statement.from_ledger(ledger, silos=terms, adaptive=True)))
+        bounds.append(trade_off(Statement.over_silos(ledger, terms, adaptive=True)))
     assert bounds[0] == Composed(epsilon=1.0, delta=1e-6)
     assert bounds[1] == Composed(mu=Budget(1.0, 1e-6).mu)
 

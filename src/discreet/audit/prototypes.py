@@ -22,8 +22,8 @@ from discreet.data.ratings import Ratings
 from discreet.methods.prototypes.private.rows import TooFewUsers
 from discreet.methods.prototypes.private.swap import prototypes_through
 from discreet.methods.prototypes.settings import PrototypeSettings, Shares
-from discreet.privacy.ledger import PureLedger
 from discreet.privacy.pure.gate import PureGate
+from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.pure.noise import PureNoise, rate_at_most
 from discreet.types import Ints
 

@@ -23,7 +23,7 @@ from discreet.methods.published.private.baselines import GlobalMean
 from discreet.model import Model
 from discreet.model.start import Start
 from discreet.privacy.budget import Budget
-from discreet.privacy.carried import Carried
+from discreet.privacy.costs import Carried
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise

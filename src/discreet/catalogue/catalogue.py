@@ -25,7 +25,7 @@ from discreet.catalogue.ids import Id, IdArray, Ids, alike, as_ids, infer_ids, p
 from discreet.catalogue.names import no_column
 from discreet.catalogue.tables import TABLE_ERRORS, scan_table
 from discreet.errors import CatalogueInvalid
-from discreet.privacy.carried import Carried
+from discreet.privacy.costs import Carried
 
 __all__ = ["Catalogue"]
 

@@ -14,11 +14,11 @@ from discreet.cli.settings import LEDGER_VARIABLE
 from discreet.errors import BudgetInvalid, LedgerInvalid
 from discreet.model import Model
 from discreet.privacy.account.account import Account, Run
-from discreet.privacy.account.costs import Cost
 from discreet.privacy.account.ledger_file import LedgerFile
 from discreet.privacy.account.plan import Plan
 from discreet.privacy.accounting import round_up
 from discreet.privacy.budget import Budget
+from discreet.privacy.costs import Cost
 
 __all__ = ["command", "shown"]
 

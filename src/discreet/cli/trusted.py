@@ -27,7 +27,7 @@ ENTRY_POINTS = (
     "discreet.privacy.gaussian.gate",
     "discreet.privacy.gaussian.pairs",
     "discreet.privacy.ledger",
-    "discreet.privacy.statement",
+    "discreet.privacy.promise",
 )
 """Of training lists: reading, bounding, summing, what drives them, the gate, accounting, the statement."""
 PUBLIC = (

@@ -13,9 +13,9 @@ from discreet.errors import SettingsInvalid
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import AnySide, ItemWeights, Sums
-from discreet.privacy.ledger import PureLedger
+from discreet.privacy.gaussian.noise import why_not_private
 from discreet.privacy.local.coin import Coin
-from discreet.privacy.own_noise import why_not_private
+from discreet.privacy.pure.ledger import PureLedger, state_pure
 from discreet.privacy.statement import Statement
 
 __all__ = ["model_of", "popularity_list", "refuse_paid", "state_task"]
@@ -94,6 +94,4 @@ def state_task(schedule: Schedule, asked: int, coin: Coin | None = None) -> Stat
     to_come = (
         f"answers still to come: a device that answers every round of the task spends {schedule.epsilon:g}",
     )
-    return Statement.from_pure_ledger(
-        ledger, model="local", public=_PUBLIC, not_protected=() if ended else to_come
-    )
+    return state_pure(ledger, model="local", public=_PUBLIC, not_protected=() if ended else to_come)

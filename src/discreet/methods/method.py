@@ -24,9 +24,8 @@ from discreet.methods.settings import PrivateSettings
 from discreet.model import Model
 from discreet.model.item_weights import ItemWeights
 from discreet.model.start import EarlierSums, Start
-from discreet.privacy.account.costs import Price
 from discreet.privacy.budget import Budget
-from discreet.privacy.carried import Carried
+from discreet.privacy.costs import Carried, Price
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger

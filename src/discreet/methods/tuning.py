@@ -25,10 +25,10 @@ from discreet.methods.shared.private.sampling import draw_numbers
 from discreet.model import Model
 from discreet.model.history import fold_in_blocks, top_items
 from discreet.model.item_side import ItemSide
-from discreet.privacy.account.costs import Price
 from discreet.privacy.account.ledger_file import AnyLedger, LedgerRun, open_run
 from discreet.privacy.budget import Budget
 from discreet.privacy.combined import state_selection
+from discreet.privacy.costs import Price
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.mechanism import release
 from discreet.privacy.gaussian.tallies import LossAndCount

@@ -4,7 +4,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Charge, Ledger
+from discreet.privacy.promise import Release
 from discreet.privacy.statement import Statement
-from discreet.privacy.statement_parts import Release
 
 __all__ = ["Budget", "Charge", "Gate", "Ledger", "Noise", "Release", "Statement"]

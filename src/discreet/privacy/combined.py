@@ -14,11 +14,11 @@ from collections.abc import Iterable, Sequence
 from discreet.errors import ModelInvalid
 from discreet.privacy.accounting import compose
 from discreet.privacy.budget import Budget
-from discreet.privacy.carried import Carried
+from discreet.privacy.costs import Carried
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.promise import NOT_PROTECTED, Release, shares_of
 from discreet.privacy.selection import Selection
-from discreet.privacy.statement import NOT_PROTECTED, Statement
-from discreet.privacy.statement_parts import Release, Silos, shares_of
+from discreet.privacy.statement import Silos, Statement
 
 __all__ = ["state_over_silos", "state_selection"]
 

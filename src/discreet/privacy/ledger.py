@@ -18,13 +18,11 @@ from discreet.errors import BudgetExceeded, BudgetInvalid, UnchargedRelease
 from discreet.privacy.accounting import compose, epsilon_from, remaining
 from discreet.privacy.budget import Budget
 
-__all__ = ["Charge", "Charges", "Detail", "Journal", "Ledger", "PureLedger"]
+__all__ = ["Charge", "Charges", "Detail", "Journal", "Ledger"]
 
 # Relative, on mu (1e-12 on the sum of squares). Shares of a budget rarely add up to it to the last bit;
 # mu_from holds back more than this, so the promise covers it.
 _TOLERANCE = 5e-13
-# The same on epsilon, where there is no delta. The sum that is stated includes whatever this lets in.
-_PURE_TOLERANCE = 1e-12
 
 Detail = str | int | float | bool
 
@@ -105,8 +103,11 @@ class Charges(ABC):
         with self._lock:
             self._closed = True
 
-    def _pay(self, charge: Charge) -> Charge:
+    def _pay(
+        self, name: str, mu: float, epsilon: float, delta: float, detail: Mapping[str, Detail] | None
+    ) -> Charge:
         """Enter a charge, unless the run is over or cannot afford it."""
+        charge = Charge(_checked_name(name), mu, epsilon, delta, _checked_detail(name, detail))
         with self._lock:
             if self._closed:
                 raise UnchargedRelease(
@@ -178,8 +179,7 @@ class Ledger(Charges):
         self, name: str, *, mu: float, delta: float = 0.0, detail: Mapping[str, Detail] | None = None
     ) -> Charge:
         """Pay for one release, before its noise is drawn."""
-        mu, delta = _release_mu(name, mu), _release_delta(name, delta)
-        return self._pay(Charge(_checked_name(name), mu, 0.0, delta, _checked_detail(name, detail)))
+        return self._pay(name, _release_mu(name, mu), 0.0, _release_delta(name, delta), detail)
 
     def _refuse_excess(self, charge: Charge) -> None:
         budget, spent = self.budget, compose(known.mu for known in self._charges)
@@ -193,49 +193,6 @@ class Ledger(Charges):
             f"is left of {budget} (mu {budget.mu:.6g} in all, {spent:.6g} spent; {extra:g} of delta is used "
             "by this and earlier charges directly). Plan fewer or noisier releases, or raise epsilon"
         )
-
-
-class PureLedger(Charges):
-    """Keeps one run without delta within its epsilon.
-
-    Notes
-    -----
-    **Privacy.** Basic composition: mechanisms that are e_1-, e_2-, ... DP are together (e_1 + e_2 + ...)-DP, each
-    chosen with knowledge of the outcomes before it. :meth:`charge` before the noise is drawn, :meth:`redeem`
-    before anything leaves; what is charged never comes back.
-    """
-
-    def __init__(self, epsilon: float) -> None:
-        epsilon = float(epsilon)
-        if not (0.0 < epsilon < math.inf):
-            raise BudgetInvalid(f"epsilon must be above zero and finite, got {epsilon}")
-        super().__init__()
-        self.epsilon = epsilon
-
-    @property
-    def spent(self) -> float:
-        """Epsilon of all charges together."""
-        return math.fsum(charge.epsilon for charge in self.charges)
-
-    @property
-    def remaining(self) -> float:
-        """What one more release may cost."""
-        return max(0.0, self.epsilon - self.spent)
-
-    def charge(self, name: str, *, epsilon: float, detail: Mapping[str, Detail] | None = None) -> Charge:
-        """Pay for one release, before its noise is drawn; refused as by :class:`Ledger`."""
-        epsilon = float(epsilon)
-        if not epsilon > 0.0:
-            raise BudgetInvalid(f"{name!r} must cost more than nothing, got epsilon {epsilon}")
-        return self._pay(Charge(_checked_name(name), 0.0, epsilon, 0.0, _checked_detail(name, detail)))
-
-    def _refuse_excess(self, charge: Charge) -> None:
-        spent = math.fsum(known.epsilon for known in self._charges)
-        if not spent + charge.epsilon <= self.epsilon * (1.0 + _PURE_TOLERANCE):
-            raise BudgetExceeded(
-                f"{charge.name!r} asks for epsilon {charge.epsilon:.6g}, but only "
-                f"{max(0.0, self.epsilon - spent):.6g} is left of {self.epsilon:.6g}"
-            )
 
 
 def _release_mu(name: str, mu: float) -> float:

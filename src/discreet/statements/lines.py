@@ -8,11 +8,11 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from discreet.privacy.accounting import round_up
-from discreet.privacy.carried import EarlierRuns
+from discreet.privacy.costs import EarlierRuns
 from discreet.privacy.ledger import Detail
+from discreet.privacy.promise import Release
 from discreet.privacy.selection import Selection
-from discreet.privacy.statement import Statement
-from discreet.privacy.statement_parts import Release, Silos
+from discreet.privacy.statement import Silos, Statement
 
 __all__ = ["cap_words", "grouped", "label", "lines", "run_rows", "selection_words"]
 

@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 
 from discreet.privacy.accounting import round_up
-from discreet.privacy.statement import Statement
-from discreet.privacy.statement_parts import Silos
+from discreet.privacy.statement import Silos, Statement
 from discreet.statements.lines import cap_words, run_rows
 from discreet.statements.meaning import Meaning
 

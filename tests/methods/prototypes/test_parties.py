@@ -20,9 +20,9 @@ from discreet.methods.prototypes.public.server import build_model
 from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.model import Model
 from discreet.model.fold_in import NonNegative
+from discreet.privacy.promise import Release
 from discreet.privacy.pure.noise import PureNoise
 from discreet.privacy.statement import Statement
-from discreet.privacy.statement_parts import Release
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.agreements import load_agreement, open_model
 from discreet.silos.shared.outcome import encode_model

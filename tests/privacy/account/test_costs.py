@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
-from discreet.privacy.account.costs import Cost, Selected, mu_of_pure
 from discreet.privacy.accounting import delta_from, epsilon_from
 from discreet.privacy.budget import Budget
+from discreet.privacy.costs import Cost, Selected, mu_of_pure
 from discreet.privacy.selection import Selection
 
 

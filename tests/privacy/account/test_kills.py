@@ -20,8 +20,8 @@ import pytest
 
 from discreet import Budget, LedgerFile
 from discreet.privacy.account.account import Account, _enter
-from discreet.privacy.account.costs import Price
 from discreet.privacy.account.records import Begin, Cap, Charged, Open, RefusedRun
+from discreet.privacy.costs import Price
 from tests.privacy.account.writers import BUDGET
 from tests.sizes import sized
 
@@ -167,7 +167,7 @@ def test_of_two_runs_at_once_one_passes_a_cap_that_has_room_for_one(tmp_path: Pa
     ledger = LedgerFile(tmp_path / "people.ledger")
     code = (
         "import sys; from discreet import Budget, LedgerFile; from discreet.errors import BudgetExceeded\n"
-        "from discreet.privacy.account.costs import Price\n"
+        "from discreet.privacy.costs import Price\n"
         "budget, ledger = Budget(2.0, 1e-5), LedgerFile(sys.argv[1])\n"
         "price = Price(kind='gaussian', mu=budget.mu)\n"
         "for _ in range(5):\n"

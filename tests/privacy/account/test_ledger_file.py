@@ -17,11 +17,11 @@ from discreet.data.synthetic import market
 from discreet.errors import BudgetExceeded, BudgetInvalid, LedgerInvalid, SettingsInvalid, UnchargedRelease
 from discreet.methods import tuning
 from discreet.methods.tuning import tune
-from discreet.privacy.account.costs import Cost, Price
 from discreet.privacy.account.ledger_file import open_run
 from discreet.privacy.account.plan import Plan
 from discreet.privacy.account.records import Charged
 from discreet.privacy.accounting import epsilon_from
+from discreet.privacy.costs import Cost, Price
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Charge, Ledger
 from discreet.privacy.statement import Statement
@@ -194,7 +194,7 @@ def test_groups_that_are_disjoint_pay_for_themselves_and_for_what_is_about_every
 
 def test_a_run_whose_process_was_killed_counts_whole_once_it_has_charged(ledger: LedgerFile) -> None:
     code = (
-        "import os, sys; from discreet import Budget, LedgerFile; from discreet.privacy.account.costs import Price; "
+        "import os, sys; from discreet import Budget, LedgerFile; from discreet.privacy.costs import Price; "
         f"run = LedgerFile({str(ledger.path)!r}).begin(Budget(1.0, 1e-6), Price(kind='gaussian', mu={WHOLE.mu!r}), "
         f"method='m', adaptive=False); charge = Price(kind='gaussian', mu={HALF.mu!r})\n"
         "if sys.argv[1] == 'charged': run.pay('a', charge)\n"

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerInvalid
-from discreet.privacy.account.costs import Price
 from discreet.privacy.account.ledger_file import LedgerFile
 from discreet.privacy.account.records import Record
 from discreet.privacy.account.store import LedgerStore, link
 from discreet.privacy.budget import Budget
+from discreet.privacy.costs import Price
 
 BUDGET = Budget(1.0, 1e-6)
 PRICE = Price(kind="gaussian", mu=BUDGET.mu)

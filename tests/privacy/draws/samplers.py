@@ -21,10 +21,11 @@ from discreet.privacy.gaussian.blocks import UserVector
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.shares import ShareNoise
-from discreet.privacy.ledger import Ledger, PureLedger
+from discreet.privacy.ledger import Ledger
 from discreet.privacy.local.coin import Coin
 from discreet.privacy.local.rotated import respond_to_sign
 from discreet.privacy.pure.gate import Contributions, PureGate
+from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.pure.noise import PureNoise, rate_at_most
 from discreet.types import Floats, Ints
 from reproduction.local.response import BITS, respond, thresholds

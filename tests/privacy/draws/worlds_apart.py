@@ -16,8 +16,9 @@ from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.pattern import Pattern
 from discreet.privacy.gaussian.tallies import MeanOfMeans
 from discreet.privacy.gaussian.totals import exact_totals
-from discreet.privacy.ledger import Ledger, PureLedger
+from discreet.privacy.ledger import Ledger
 from discreet.privacy.pure.gate import Contributions, PureGate
+from discreet.privacy.pure.ledger import PureLedger
 from discreet.types import Bools, Floats
 from tests.privacy.draws import attacks
 from tests.privacy.draws.tally import ALARM_ERRORS

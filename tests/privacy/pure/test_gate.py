@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from discreet.errors import BudgetExceeded, RatingsInvalid
-from discreet.privacy.ledger import PureLedger
 from discreet.privacy.pure.gate import Contributions, PureGate
+from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.pure.noise import PureNoise
 from discreet.types import Ints
 from tests.privacy.checks.geometric import tail_p

@@ -9,10 +9,10 @@ import pytest
 from discreet import Budget
 from discreet.errors import BudgetExceeded, BudgetInvalid, ModelInvalid
 from discreet.privacy.accounting import delta_from
-from discreet.privacy.ledger import Ledger, PureLedger
-from discreet.privacy.own_noise import FIXED_KEY
-from discreet.privacy.statement import Statement
-from discreet.privacy.statement_parts import SiloTerms
+from discreet.privacy.gaussian.noise import FIXED_KEY
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.pure.ledger import PureLedger, state_pure
+from discreet.privacy.statement import SiloTerms, Statement
 
 
 def _spent(*costs: float, budget: float = 1.0) -> PureLedger:
@@ -37,7 +37,7 @@ def test_a_release_without_a_cost_is_refused(wrong: float) -> None:
 
 
 def test_the_statement_gives_the_sum_the_shares_and_what_two_silos_cost() -> None:
-    statement = Statement.from_pure_ledger(_spent(0.25, 0.75), model="silos", silos=10)
+    statement = state_pure(_spent(0.25, 0.75), model="silos", silos=10)
     assert (statement.epsilon, statement.delta, statement.mu) == (1.0, 0.0, 0.0)
     assert [release.share for release in statement.releases] == [0.25, 0.75]
     assert statement.silos is not None
@@ -49,13 +49,13 @@ def test_the_statement_gives_the_sum_the_shares_and_what_two_silos_cost() -> Non
 
 
 def test_a_device_is_protected_against_any_change_of_its_ratings() -> None:
-    statement = Statement.from_pure_ledger(_spent(1.0), model="local")
+    statement = state_pure(_spent(1.0), model="local")
     assert statement.relation == "replace all of one user's ratings"
     assert "transcript of a device" in str(statement)
 
 
 def test_a_pure_statement_that_promises_more_than_was_paid_is_refused() -> None:
-    text = Statement.from_pure_ledger(_spent(0.25, 0.75), model="local").to_json()
+    text = state_pure(_spent(0.25, 0.75), model="local").to_json()
     assert '"epsilon": 1.0,' in text
     with pytest.raises(ModelInvalid, match="cost together"):
         Statement.from_json(text.replace('"epsilon": 1.0,', '"epsilon": 0.9,', 1))
@@ -65,7 +65,7 @@ def test_a_pure_statement_that_promises_more_than_was_paid_is_refused() -> None:
     ("promise", "words"), [({"epsilon_in_two": 0.5}, "two silos"), ({"delta": 0.5}, "take from it")]
 )
 def test_a_forged_pure_statement_is_refused(promise: dict[str, float], words: str) -> None:
-    fields = json.loads(Statement.from_pure_ledger(_spent(1.0), model="silos", silos=3).to_json())
+    fields = json.loads(state_pure(_spent(1.0), model="silos", silos=3).to_json())
     (fields["silos"] if "epsilon_in_two" in promise else fields["releases"][0]).update(promise)
     with pytest.raises(ModelInvalid, match=words):
         Statement.from_json(json.dumps(fields))
@@ -74,7 +74,7 @@ def test_a_forged_pure_statement_is_refused(promise: dict[str, float], words: st
 def test_a_fixed_key_voids_a_pure_statement() -> None:
     ledger = _spent(1.0)
     ledger.void(FIXED_KEY)
-    statement = Statement.from_pure_ledger(ledger, model="local")
+    statement = state_pure(ledger, model="local")
     assert not statement.private
     assert statement.epsilon is None
 
@@ -82,7 +82,7 @@ def test_a_fixed_key_voids_a_pure_statement() -> None:
 def test_a_user_in_two_silos_pays_for_twice_the_change() -> None:
     ledger = Ledger(Budget(1.0, 1e-6))
     ledger.redeem(ledger.charge("round 1", mu=ledger.remaining_mu))
-    statement = Statement.from_ledger(ledger, silos=SiloTerms(5, 3, "shares"))
+    statement = Statement.over_silos(ledger, SiloTerms(5, 3, "shares"))
     assert statement.model == "silos"
     assert statement.silos is not None
     assert statement.mu is not None

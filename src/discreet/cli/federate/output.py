@@ -14,7 +14,7 @@ from discreet.cli.output import printer
 from discreet.errors import SettingsInvalid
 from discreet.model import Model
 from discreet.model.directory import replace_file
-from discreet.privacy.statement_parts import Release
+from discreet.privacy.promise import Release
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.server.prototypes import PrototypeCoordinator
 from discreet.silos.shared.agreements import AnyAgreement

@@ -13,7 +13,7 @@ from discreet.methods.checks import check_items, check_ratings, check_users
 from discreet.methods.parameters import Estimator
 from discreet.methods.public_half import check_features
 from discreet.model import Model
-from discreet.privacy.carried import Carried
+from discreet.privacy.costs import Carried
 from discreet.privacy.statement import Statement
 
 __all__ = ["ALS"]

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from discreet.errors import LedgerInvalid
-from discreet.privacy.account.costs import Cost, shared_delta
 from discreet.privacy.account.records import Cap, Charged, End, Open, Record, RefusedRun, Resume
 from discreet.privacy.account.store import Chain
 from discreet.privacy.budget import Budget
-from discreet.privacy.carried import RunCost
+from discreet.privacy.costs import Cost, RunCost, shared_delta
 
 __all__ = ["Account", "Run", "State"]
 

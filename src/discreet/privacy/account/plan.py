@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from discreet.errors import BudgetInvalid
-from discreet.privacy.account.costs import Cost
 from discreet.privacy.budget import Budget
+from discreet.privacy.costs import Cost
 from discreet.privacy.selection import budget_for
 
 __all__ = ["Plan"]

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from discreet.errors import LedgerInvalid
-from discreet.privacy.account.costs import Price
-from discreet.privacy.carried import RunId
+from discreet.privacy.costs import Price
+from discreet.privacy.promise import RunId
 
 __all__ = [
     "Begin",

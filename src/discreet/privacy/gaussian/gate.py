@@ -17,10 +17,9 @@ from discreet import kernels
 from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.grid import SLACK
-from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.noise import Noise, why_not_private
 from discreet.privacy.gaussian.totals import Total, exact_totals
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.own_noise import why_not_private
 from discreet.types import Floats, Ints
 
 __all__ = ["Gate", "check_noise", "check_totals", "paid", "with_noise"]

@@ -63,7 +63,7 @@ class KeptGate(Gate):
     ----------
     ledger
         Pays for every release; where a data set's ledger is kept, through
-        :class:`discreet.privacy.account.run.ResumedRun`.
+        :class:`discreet.privacy.account.ledger_file.ResumedRun`.
     keeper
         Where releases are kept.
     """

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 
 from discreet.errors import SettingsInvalid
-from discreet.privacy.gaussian.noise import SECRET_BYTES, Noise
-from discreet.privacy.own_noise import own_noise
+from discreet.privacy.gaussian.noise import SECRET_BYTES, Noise, own_noise
 from discreet.types import Floats
 
 __all__ = ["RehearsalNoise", "ShareNoise"]
@@ -77,7 +76,7 @@ class RehearsalNoise(Noise):
     """As much noise as ``silos`` silos add together, of which ``honest`` would suffice; drawn at once, for rehearsals.
 
     n silos of which h shares suffice add sqrt(n / h) times as much as is charged for. Never for a release: a run with
-    it is marked as not private, as with any noise but the package's own (:mod:`discreet.privacy.own_noise`).
+    it is marked as not private, as with any noise but the package's own (:mod:`discreet.privacy.gaussian.noise`).
 
     Parameters
     ----------

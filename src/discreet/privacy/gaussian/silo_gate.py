@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.gate import check_noise, check_totals, with_noise
+from discreet.privacy.gaussian.noise import why_not_private
 from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.privacy.gaussian.totals import Total
 from discreet.privacy.ledger import Detail, Ledger
-from discreet.privacy.own_noise import why_not_private
 from discreet.types import Ints
 
 __all__ = ["SiloGate"]

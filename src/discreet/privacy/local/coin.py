@@ -7,7 +7,7 @@ import os
 import numpy as np
 import numpy.typing as npt
 
-from discreet.privacy.own_noise import own_noise
+from discreet.privacy.gaussian.noise import own_noise
 
 __all__ = ["Coin"]
 

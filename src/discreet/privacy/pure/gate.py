@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import RatingsInvalid, SettingsInvalid
-from discreet.privacy.ledger import PureLedger
-from discreet.privacy.own_noise import why_not_private
+from discreet.privacy.gaussian.noise import why_not_private
 from discreet.privacy.pure.binomial import binomial_above, check_silent
+from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.pure.noise import PureNoise, rate_at_most
 from discreet.types import Ints
 

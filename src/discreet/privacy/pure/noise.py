@@ -14,8 +14,7 @@ from randomgen import AESCounter
 
 from discreet.errors import BudgetInvalid
 from discreet.kernels.geometric import fill_geometric
-from discreet.privacy.gaussian.noise import Noise
-from discreet.privacy.own_noise import own_noise
+from discreet.privacy.gaussian.noise import Noise, own_noise
 from discreet.types import Ints, Words
 
 __all__ = ["PureNoise", "rate_at_most"]

@@ -14,9 +14,8 @@ from discreet.catalogue import Catalogue, ItemFeatures
 from discreet.errors import BudgetInvalid, Refused
 from discreet.model import Model
 from discreet.privacy.accounting import compose, epsilon_from
-from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.noise import Noise, why_not_private
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.own_noise import why_not_private
 from discreet.silos.server.releasing import answer_size, release_sum
 from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.messages import (

@@ -14,11 +14,10 @@ from discreet.methods.query import Trained
 from discreet.model import Model
 from discreet.model.item_weights import AnySide
 from discreet.model.wire import item_side_to_bytes, side_from_bytes, to_parts
-from discreet.privacy.carried import Carried
+from discreet.privacy.costs import Carried
+from discreet.privacy.gaussian.noise import FIXED_KEY
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.own_noise import FIXED_KEY
-from discreet.privacy.statement import Statement
-from discreet.privacy.statement_parts import SiloTerms, owed_in_silos
+from discreet.privacy.statement import SiloTerms, Statement, owed_in_silos
 from discreet.silos.shared.agreement import Agreement, BaseAgreement
 from discreet.silos.shared.encoding import Header, decode, encode
 
@@ -61,13 +60,13 @@ def state(
     open_.append("whether a silo has at least two users with ratings: with fewer it cannot take part")
     told = agreement.half.public_things(tuple(agreement.features or ()))
     catalogue = ("the item catalogue",) if paid is None else ()
-    stated = Statement.from_ledger(
+    stated = Statement.over_silos(
         ledger,
+        SiloTerms(count, agreement.honest, agreement.noise),
         public=(*catalogue, "the rating range", *told, _ABOUT_SILOS),
         not_protected=open_,
         # The agreed budget is what users may have paid, whatever this run came to: a round may have been repeated.
         adaptive=True,
-        silos=SiloTerms(count, agreement.honest, agreement.noise),
         domain=domain,
         run=agreement.run_id,
     )

@@ -15,7 +15,7 @@ from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettin
 from discreet.methods.public_half import check_features
 from discreet.model import Model
 from discreet.privacy.budget import Budget
-from discreet.privacy.ledger import PureLedger
+from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.agreement import MOST_WORDS, BaseAgreement, Name
 from discreet.silos.shared.encoding import Header, decode, encode

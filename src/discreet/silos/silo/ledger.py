@@ -6,10 +6,9 @@ import hashlib
 
 from discreet.errors import SettingsInvalid
 from discreet.methods.prototypes.private.silo import PrivatePrototypes
-from discreet.privacy.account.costs import Price
 from discreet.privacy.account.ledger_file import LedgerFile, LedgerRun
 from discreet.privacy.budget import Budget
-from discreet.privacy.carried import Carried
+from discreet.privacy.costs import Carried, Price
 from discreet.silos.shared.agreements import AnyAgreement
 from discreet.silos.shared.prototypes import PrototypeAgreement
 

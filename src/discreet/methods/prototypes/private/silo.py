@@ -14,16 +14,15 @@ from discreet.methods.prototypes.private.rows import Prototypes, TooFewUsers, se
 from discreet.methods.prototypes.private.swap import prototypes_through
 from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.settings import PrototypeSettings
-from discreet.privacy.account.costs import Price
 from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.privacy.budget import Budget
-from discreet.privacy.carried import Carried
+from discreet.privacy.costs import Carried, Price
 from discreet.privacy.gaussian.gate import Gate
-from discreet.privacy.ledger import Ledger, PureLedger
+from discreet.privacy.ledger import Ledger
 from discreet.privacy.pure.gate import PureGate
+from discreet.privacy.pure.ledger import PureLedger, state_pure
 from discreet.privacy.pure.noise import PureNoise
-from discreet.privacy.statement import Statement
-from discreet.privacy.statement_parts import SiloTerms
+from discreet.privacy.statement import SiloTerms, Statement
 
 __all__ = ["PUBLIC", "PrivatePrototypes"]
 
@@ -130,11 +129,11 @@ def _statement(ledger: PureLedger | Ledger, ratings: Ratings) -> Statement:
     public = tuple(entry for entry in PUBLIC if entry != "the item catalogue" or not paid.runs)
     domain = ratings.rules.domain(explicit=ratings.explicit, listed=True)
     if isinstance(ledger, PureLedger):
-        stated = Statement.from_pure_ledger(ledger, model="silos", public=public, domain=domain)
+        stated = state_pure(ledger, model="silos", public=public, domain=domain)
     else:
         alone = SiloTerms(None, 1, "each silo")
         # How many releases there are depends on the noisy count: the whole budget is stated on every path.
-        stated = Statement.from_ledger(ledger, public=public, adaptive=True, silos=alone, domain=domain)
+        stated = Statement.over_silos(ledger, alone, public=public, adaptive=True, domain=domain)
     return stated.carrying(paid)
 
 

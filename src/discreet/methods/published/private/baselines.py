@@ -29,7 +29,7 @@ from discreet.methods.query import Query
 from discreet.methods.shared.private.sample import pattern_of
 from discreet.model import Model
 from discreet.privacy.budget import Budget
-from discreet.privacy.carried import Carried
+from discreet.privacy.costs import Carried
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.statement import Statement
 

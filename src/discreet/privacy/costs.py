@@ -1,4 +1,8 @@
-"""What several runs on the same data cost together. Proof note: ``privacy/proofs/ledger.md``."""
+"""What several runs on the same people cost together, and which runs a model carries.
+
+**Privacy.** Runs on the same people compose. Whoever was in all of them has given away the sum, so that sum is what a
+statement says first; proof notes: ``proofs/accounting.md`` and ``proofs/ledger.md``.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,24 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 from scipy.special import expit, ndtri
 
 from discreet.privacy.accounting import MIN_DELTA, compose, delta_from, epsilon_from
 from discreet.privacy.budget import Budget
-from discreet.privacy.selection import composed_epsilon
+from discreet.privacy.promise import Frozen, RunId
+from discreet.privacy.selection import Selection, composed_epsilon
 
-__all__ = ["Cost", "Price", "Selected", "mu_of_pure", "shared_delta"]
+__all__ = [
+    "Carried",
+    "Cost",
+    "EarlierRuns",
+    "Price",
+    "RunCost",
+    "Selected",
+    "mu_of_pure",
+    "shared_delta",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +117,13 @@ class Cost:
                 yield composed_epsilon(as_gaussian, trials, rest)
 
 
-class Price(BaseModel):
+class Price(Frozen):
     """What a run reserves, or one charge costs.
 
     ``gaussian``: ``mu``, and ``delta`` taken directly. ``pure``: ``epsilon``. ``approximate``: ``epsilon`` and
     ``delta``, and nothing else is known. ``selection``: ``mu`` of any one trial and their mean number, and the
     ``epsilon`` and ``delta`` that the whole satisfies.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     kind: Literal["gaussian", "pure", "approximate", "selection"]
     mu: float = Field(default=0.0, ge=0)
@@ -141,6 +153,115 @@ class Price(BaseModel):
             return Cost(pure=(self.epsilon,), delta=self.delta)
         assert self.mean_trials is not None
         return Cost(selections=(Selected(self.mu, self.mean_trials, self.epsilon, self.delta),))
+
+
+class RunCost(Frozen):
+    """What one earlier run cost.
+
+    Parameters
+    ----------
+    run
+        Its id.
+    part
+        All of it, or the choice of its catalogue alone.
+    model
+        Digest of the model that came out of it, where that is known.
+    epsilon, delta
+        What somebody has given away who was in this run alone.
+    price
+        The same as it composes.
+    """
+
+    run: RunId
+    part: Literal["run", "catalogue"] = "run"
+    model: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    epsilon: float = Field(gt=0)
+    delta: float = Field(ge=0, lt=1)
+    price: Price
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        run = f"run {self.run[:8]}"
+        if self.part == "catalogue":
+            return f"the catalogue, found by {run}"
+        return run if self.model is None else f"model {self.model[:16]} ({run})"
+
+    @property
+    def entry(self) -> str:
+        """Its id in the ledger of a data set; a part has one of its own."""
+        return self.run if self.part == "run" else f"{int(self.run, 16) ^ 1:032x}"
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        price = self.price
+        if price.kind == "selection":
+            # What a selection says of itself counts in sums, so it is worked out again.
+            assert price.mean_trials is not None
+            chosen = Selection(mean_trials=price.mean_trials, score_share=0.5)
+            if chosen.epsilon(price.mu, price.delta) > price.epsilon:
+                raise ValueError("an earlier selection promises more than its trials allow")
+        if not price.cost.covered_by(self.epsilon, self.delta):
+            raise ValueError("an earlier run promises more than its price allows")
+        return self
+
+
+class Carried(Frozen):
+    """Earlier runs; ``fault`` says why one of them is not private, and then nothing that carries it is."""
+
+    runs: tuple[RunCost, ...] = ()
+    fault: str | None = Field(default=None, min_length=1)
+
+    @classmethod
+    def together(cls, carried: Iterable[Carried | None]) -> Carried:
+        """All of them, each run once: a whole run covers what its catalogue cost."""
+        known = [one for one in carried if one is not None]
+        runs: dict[str, RunCost] = {}
+        for run in (run for one in known for run in one.runs):
+            if run.run not in runs or runs[run.run].part == "catalogue":
+                runs[run.run] = run
+        return cls(
+            runs=tuple(runs.values()),
+            fault=next((one.fault for one in known if one.fault is not None), None),
+        )
+
+
+class EarlierRuns(Frozen):
+    """Runs on the same data that were in the ledger when this one began, and what all of them come to.
+
+    Parameters
+    ----------
+    ledger
+        Name of the data set.
+    group
+        Whose users this run is about, where the holder has declared groups to be disjoint. Runs of other groups are
+        not counted.
+    runs
+        How many earlier ones cost something.
+    earlier_epsilon, epsilon, delta
+        What the earlier ones cost together, and what they cost with this one, both at ``delta``.
+    cap_epsilon, cap_delta
+        What all of them may cost; ``None`` where no cap was set.
+    head
+        Hash of the ledger's record by which this run was entered: with it, ``discreet ledger verify --head`` finds a
+        ledger that was set back and has forgotten this run or one before it.
+    """
+
+    ledger: str = Field(min_length=1)
+    group: str | None = None
+    runs: int = Field(ge=0)
+    earlier_epsilon: float = Field(ge=0)
+    epsilon: float = Field(ge=0)
+    delta: float = Field(ge=0, lt=1)
+    cap_epsilon: float | None = Field(default=None, gt=0)
+    cap_delta: float | None = Field(default=None, gt=0, lt=1)
+    head: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if self.epsilon < self.earlier_epsilon:
+            raise ValueError("all runs together cannot cost less than the earlier ones")
+        return self
 
 
 def shared_delta(deltas: Iterable[float], direct: float) -> float:
