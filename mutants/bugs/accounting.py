@@ -129,7 +129,7 @@ MUTANTS = (
     Mutant(
         "the score of a trial is free",
         "methods/tuning.py",
-        "budget_for(mu * math.sqrt(1.0 - score_share), budget.delta),",
+        "budget_for(mu * math.sqrt(1.0 - _SCORE_SHARE), budget.delta),",
         "budget_for(mu, budget.delta),",
         "model and score of a trial share its cost",
         ("methods/test_tuning.py",),
@@ -138,9 +138,9 @@ MUTANTS = (
     Mutant(
         "the best trial by its exact score",
         "methods/tuning.py",
-        "    return Score(total, 1.0 - mean if",
+        "    return Score(total, side.scale",
         "    active = np.diff(validation.indptr) > 0\n    total = float((losses[active] - 0.5).sum())\n"
-        "    return Score(total, 1.0 - mean if",
+        "    return Score(total, side.scale",
         "trials are compared by released scores",
         ("methods/test_validation.py",),
     ),

@@ -14,16 +14,14 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic import ValidationError
 
 from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, DiscreetError, SettingsInvalid
-from discreet.evaluation.metrics import hits
 from discreet.methods.log import silent
 from discreet.methods.method import PrivateMethod
 from discreet.methods.shared.private.sampling import draw_numbers
 from discreet.model import Model
-from discreet.model.history import fold_in_blocks, top_items
+from discreet.model.history import fold_in_blocks
 from discreet.model.item_side import ItemSide
 from discreet.privacy.account.ledger_file import AnyLedger, LedgerRun, open_run
 from discreet.privacy.budget import Budget
@@ -40,7 +38,9 @@ from discreet.types import Floats
 __all__ = ["Score", "Tuned", "draw_settings", "release_score", "split_validation", "tune", "user_losses"]
 
 Method = type[PrivateMethod]
-_RANKED = 20  # length of the rankings that a model that ranks is scored by
+Space = Mapping[str, Sequence[str | bool | int | float]]
+_SCORE_SHARE = 0.1  # of a trial's mu^2
+_VALIDATION_SHARE = 0.1  # of everybody's ratings
 _PUBLIC = (
     "all settings that were not searched",
     "of the settings that were searched the space and the distribution; their values follow from the selection",
@@ -50,7 +50,7 @@ _ENTROPY = secrets.SystemRandom()
 
 
 class Score(NamedTuple):
-    """Noisy sum over users of their loss less 1/2 (lower is better); for people an error in stars, or Recall@20."""
+    """Noisy sum over users of their loss less 1/2 (lower is better); for people an error in stars."""
 
     total: float
     value: float
@@ -67,7 +67,7 @@ class Tuned:
     settings_
         The settings that won, with those that were fixed.
     score_
-        Its noisy score on the validation ratings: root mean squared error in stars, or Recall@20 without ratings.
+        Its noisy root mean squared error on the validation ratings, in stars.
     """
 
     model_: Model
@@ -80,13 +80,11 @@ class Tuned:
 
 def tune(
     method: Method,
-    space: Mapping[str, Any],
+    space: Space,
     ratings: Ratings,
     budget: Budget,
     *,
     mean_trials: float = 10.0,
-    score_share: float = 0.1,
-    validation_share: float = 0.1,
     settings: Mapping[str, Any] | None = None,
     rng: np.random.Generator | int | None = None,
     ledger: AnyLedger | None = None,
@@ -96,10 +94,9 @@ def tune(
     Parameters
     ----------
     method
-        A private method, such as `BudgetedALS`.
+        A private method that predicts ratings, such as `BudgetedALS`.
     space
-        For each setting to search a list of choices, or a range: ``{"low": 0.1, "high": 10.0, "log": True}``;
-        whole ends mean whole numbers.
+        For each setting to search a list of choices, all as likely.
     ratings
         With a public catalogue. A tenth of everybody's ratings is held back for the scores.
     budget
@@ -107,8 +104,6 @@ def tune(
     mean_trials
         Mean of the geometric distribution of the number of trials. There is no fixed number: it would have to be paid
         for trial by trial.
-    score_share, validation_share
-        Share of a trial's mu^2 for its score, and of the ratings to score on.
     settings
         Settings that are not searched.
     rng
@@ -126,14 +121,12 @@ def tune(
     after the search), and then the promise is void. Let nobody watch who may not see the ratings. A trial that ends
     with a refusal counts as the worst.
     """
-    try:
-        selection = Selection(mean_trials=mean_trials, score_share=score_share)
-    except ValidationError as error:
-        wrong = error.errors()[0]["loc"][0]
-        raise SettingsInvalid(f"{wrong}: mean_trials is above 1, score_share between 0 and 1") from None
+    if not 1.0 < mean_trials <= 10_000.0:
+        raise SettingsInvalid(f"mean_trials is above 1 and at most 10,000, not {mean_trials!r}")
+    selection = Selection(mean_trials=float(mean_trials), score_share=_SCORE_SHARE)
     fixed = dict(settings or {})
-    searched = _checked_space(method, space, fixed)
-    _check_data(method, ratings, budget, validation_share)
+    _check_space(method, space, fixed)
+    _check_data(method, ratings, budget)
     run = None if ledger is None else _paid(ledger, method, selection, budget, ratings)
     generator = np.random.default_rng(rng)
     start, split = (int(number) for number in generator.integers(2**63, size=2))
@@ -141,16 +134,16 @@ def tune(
     trial = _Trial(
         method,
         fixed,
-        *split_validation(ratings, validation_share, split),
-        budget_for(mu * math.sqrt(1.0 - score_share), budget.delta),
-        budget_for(mu * math.sqrt(score_share), budget.delta),
+        *split_validation(ratings, _VALIDATION_SHARE, split),
+        budget_for(mu * math.sqrt(1.0 - _SCORE_SHARE), budget.delta),
+        budget_for(mu * math.sqrt(_SCORE_SHARE), budget.delta),
         start,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # each would tell that there was a trial
-        best = trial.run(draw_settings(searched))
+        best = trial.run(draw_settings(space))
         for _ in range(draw_trials(selection.mean_trials) - 1):
-            other = trial.run(draw_settings(searched))
+            other = trial.run(draw_settings(space))
             # Equal scores are as good as impossible; the first one stands then, which is no rank of its own.
             best = other if other.score.total < best.score.total else best
     return _released(best, selection, budget, run)
@@ -218,33 +211,35 @@ def _released(best: _Outcome, selection: Selection, budget: Budget, run: LedgerR
     return Tuned(model, model.statement, best.settings, best.score.value, fitted.rank_, fitted.rounds_)
 
 
-def _checked_space(method: Method, entries: Mapping[str, Any], fixed: dict[str, Any]) -> dict[str, Any]:
-    """The space, after every end of it made a method: a mistake must not cost a budget."""
+def _check_space(method: Method, space: Space, fixed: dict[str, Any]) -> None:
+    """Make a method of every choice: a mistake must not cost a budget."""
     if not (isinstance(method, type) and issubclass(method, PrivateMethod)):
         raise SettingsInvalid(f"{method!r} is not a private method; tuning another needs no budget")
-    space = dict(entries)
     if not space:
         raise SettingsInvalid("the space of settings is empty; name at least one setting to search")
     if both := sorted(set(space) & set(fixed)):
         raise SettingsInvalid(f"{', '.join(both)}: either searched or fixed, not both")
     if "discover_share" in {*space, *fixed}:
         raise SettingsInvalid("discover_share: tuning needs a public catalogue, and has nothing to discover")
-    for key, entry in space.items():
-        if not _good_entry(entry):
+    for key, choices in space.items():
+        listed = isinstance(choices, Sequence) and not isinstance(choices, str) and len(choices) > 0
+        if not (listed and all(isinstance(value, str | bool | int | float) for value in choices)):
             raise SettingsInvalid(
-                f"{key}: give a list of choices, or a range of numbers such as {{'low': 1, 'high': 8}} (perhaps with "
-                f"'log': True), not {entry!r}. A setting that is not searched goes into settings={{...}}"
+                f"{key}: give a list of choices, not {choices!r}. A setting that is not searched goes into "
+                "settings={...}"
             )
-        for value in (entry["low"], entry["high"]) if isinstance(entry, Mapping) else entry:
+        for value in choices:
             method(**fixed, **{key: value})
-    return space
 
 
-def _check_data(method: Method, ratings: Ratings, budget: Budget, validation_share: float) -> None:
+def _check_data(method: Method, ratings: Ratings, budget: Budget) -> None:
     if not isinstance(budget, Budget):
         raise BudgetInvalid("tuning needs budget=discreet.Budget(epsilon=..., delta=...)")
-    if not 0.0 < validation_share < 1.0:
-        raise SettingsInvalid(f"validation_share must lie between 0 and 1, not {validation_share!r}")
+    if method.public_half.makes_lists or not ratings.explicit:
+        raise SettingsInvalid(
+            "trials are scored by how well they predict ratings, so the method must do that and the data have them. "
+            "For lists there is nothing to tune: discreet.EASE chooses by what it has released"
+        )
     if ratings.catalogue is None:
         raise CatalogueMissing(
             "tuning needs a public catalogue: the proof does not cover discovering one in every trial. "
@@ -253,31 +248,9 @@ def _check_data(method: Method, ratings: Ratings, budget: Budget, validation_sha
     method.public_half.check_features(ratings.catalogue.features is not None)
 
 
-def draw_settings(space: Mapping[str, Any]) -> dict[str, Any]:
+def draw_settings(space: Space) -> dict[str, Any]:
     """Settings for one trial, from the system's entropy: no seed tells them, nor how many were drawn before."""
-    return {key: _draw(entry) for key, entry in space.items()}
-
-
-def _draw(entry: Any) -> Any:
-    if not isinstance(entry, Mapping):
-        return _ENTROPY.choice(entry)
-    low, high = entry["low"], entry["high"]
-    whole = isinstance(low, int) and isinstance(high, int)
-    if not entry.get("log", False):
-        return _ENTROPY.randint(low, high) if whole else _ENTROPY.uniform(low, high)
-    drawn = math.exp(_ENTROPY.uniform(math.log(low), math.log(high + whole)))
-    return min(max(int(drawn) if whole else drawn, low), high)
-
-
-def _good_entry(entry: Any) -> bool:
-    if not isinstance(entry, Mapping):
-        listed = isinstance(entry, Sequence) and not isinstance(entry, str) and len(entry) > 0
-        return listed and all(isinstance(value, str | bool | int | float) for value in entry)
-    low, high, log = entry.get("low"), entry.get("high"), entry.get("log", False)
-    numbers = all(isinstance(end, int | float) and not isinstance(end, bool) for end in (low, high))
-    if not (numbers and set(entry) <= {"low", "high", "log"} and isinstance(log, bool)):
-        return False
-    return -math.inf < entry["low"] <= entry["high"] < math.inf and (entry["low"] > 0 or not log)
+    return {key: _ENTROPY.choice(choices) for key, choices in space.items()}
 
 
 def split_validation(ratings: Ratings, share: float, seed: int) -> tuple[Ratings, Ratings]:
@@ -297,20 +270,16 @@ def split_validation(ratings: Ratings, share: float, seed: int) -> tuple[Ratings
 
 
 def user_losses(side: ItemSide, training: Ratings, validation: Ratings) -> Floats:
-    """Each user's loss on their validation part, between 0 and 1; 0 for a user without one.
+    """Each user's mean squared error on their validation part, between 0 and 1; 0 for a user without one.
 
-    Of a model that rates the mean squared error in units of half the range, each square at most 1, predicted from the
-    user's own training part. Of one that ranks 1 - Recall@20 of the ranking of all items outside the training part.
+    In units of half the range, each square at most 1, predicted from the user's own training part.
     """
     counts = np.diff(validation.indptr)
-    losses = np.zeros(len(counts))
-    if side.goal == "rank":
-        losses = 1.0 - _hits(side, training, validation) / np.maximum(np.minimum(counts, _RANKED), 1)
-    elif validation.n_ratings:
-        filled = counts > 0
+    filled, losses = counts > 0, np.zeros(len(counts))
+    if validation.n_ratings:
         sums = np.add.reduceat(_squares(side, training, validation), validation.indptr[:-1][filled])
         losses[filled] = sums / counts[filled]
-    return np.where(counts > 0, np.clip(np.nan_to_num(losses, nan=1.0), 0.0, 1.0), 0.0)
+    return np.clip(np.nan_to_num(losses, nan=1.0), 0.0, 1.0)
 
 
 def release_score(
@@ -325,7 +294,7 @@ def release_score(
     """
     losses = user_losses(side, training, validation)
     total, mean = release(gate, name, LossAndCount(), losses, np.diff(validation.indptr) > 0, mu=mu)
-    return Score(total, 1.0 - mean if side.goal == "rank" else side.scale.half_width * mean**0.5)
+    return Score(total, side.scale.half_width * mean**0.5)
 
 
 def _squares(side: ItemSide, training: Ratings, validation: Ratings) -> Floats:
@@ -337,10 +306,3 @@ def _squares(side: ItemSide, training: Ratings, validation: Ratings) -> Floats:
         predicted[entries] = side.predict(part.coefficients, users, validation.items[entries])
     squares: Floats = np.clip(((predicted - validation.values) / side.scale.half_width) ** 2, 0.0, 1.0)
     return np.nan_to_num(squares, nan=1.0)
-
-
-def _hits(side: ItemSide, training: Ratings, validation: Ratings) -> Floats:
-    """How many of each user's validation items are among their first 20."""
-    ranking = top_items(side, training, _RANKED)
-    found: Floats = hits(ranking, validation.indptr, validation.items).sum(axis=1).astype(np.float64)
-    return found
