@@ -33,8 +33,8 @@ class RowBounds:
         A row holds rating - centre, clipped to [-cap, cap]; `cap` is `GRID` steps.
     items
         Ratings of a user that count.
-    norm, total, radius
-        L2 and L1 bound of a row and L2 bound of its projection, in grid steps.
+    norm, total
+        L2 bound of a row, and of its projection, and L1 bound of a row, in grid steps.
     low, high
         The rating range.
     """
@@ -44,7 +44,6 @@ class RowBounds:
     items: int
     norm: float
     total: int
-    radius: float
     low: float
     high: float
 
@@ -58,7 +57,6 @@ class RowBounds:
         cap: float | None = None,
         norm: float | None = None,
         total: float | None = None,
-        radius: float | None = None,
     ) -> RowBounds:
         """From bounds in units of ratings; what is left out follows from the others."""
         low, high = rating_range
@@ -71,8 +69,7 @@ class RowBounds:
         whole = min(items * GRID, math.floor(math.sqrt(items) * length))
         if total is not None:
             whole = min(whole, math.floor(total / step))
-        ball = length if radius is None else radius / step
-        return cls(centre, cap, items, max(length, 1.0), max(whole, 1), max(ball, 1.0), low, high)
+        return cls(centre, cap, items, max(length, 1.0), max(whole, 1), low, high)
 
     def on_grid(self, values: Floats) -> Ints:
         """Released values less the centre, within the cap and in grid steps."""

@@ -48,8 +48,9 @@ def test_two_messages_carry_the_tastes_over(clustering: str) -> None:
 
 @pytest.mark.parametrize("users", [0, 1])
 @pytest.mark.parametrize("clustering", ["swap", "lloyd"])
-def test_a_silo_of_one_user_is_refused(users: int, clustering: str) -> None:
-    method = PrivatePrototypes(clustering=clustering, refusal_risk=1e-9, **WORKING)
+def test_a_silo_of_one_user_is_refused(users: int, clustering: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.methods.prototypes.settings._REFUSAL_RISK", 1e-9)
+    method = PrivatePrototypes(clustering=clustering, **WORKING)
     with pytest.raises(RatingsInvalid, match="too few users"):
         method.message(ratings(silo(users, 0)), 1.0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,8 @@ def test_rows_are_within_their_bounds(changes: dict[str, Any]) -> None:
 
 def test_projected_rows_are_clipped_again() -> None:
     given = ratings(CROWD)
-    bounds = settle_bounds(PrototypeSettings.checked(radius=0.7), given)
-    points = project(rows_of(given, bounds, 0), 3, (0, 0))
+    rows = rows_of(given, settle_bounds(PrototypeSettings.checked(), given), 0)
+    points = project(replace(rows, bounds=replace(rows.bounds, norm=0.03 * rows.bounds.norm)), 3, (0, 0))
     norms = np.sqrt((points**2).sum(axis=1))
     assert norms.max() <= HALF_SIDE - 1
     # Without clipping most of them would be outside.
@@ -44,7 +45,7 @@ def test_projected_rows_are_clipped_again() -> None:
 
 
 def test_a_row_does_not_depend_on_the_others() -> None:
-    chosen = PrototypeSettings.checked(max_ratings=4, row_clip=6.0, radius=1.0)
+    chosen = PrototypeSettings.checked(max_ratings=4, row_clip=6.0)
     whole, alone = ratings(CROWD), ratings([CROWD[9]])
     rows, row = (rows_of(one, settle_bounds(chosen, one), 0) for one in (whole, alone))
     part = slice(rows.pattern.indptr[9], rows.pattern.indptr[10])

@@ -11,13 +11,16 @@ from pydantic import Field, model_validator
 from discreet.errors import SettingsInvalid
 from discreet.methods.settings import Auto, Exponent, Positive, Settings, Share
 
-__all__ = ["PRESETS", "FactorSettings", "PrototypeSettings", "ShareTable", "Shares"]
+__all__ = ["FAILURE", "PRESETS", "FactorSettings", "PrototypeSettings", "ShareTable", "Shares"]
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Unrated = Literal["level", "zero"]
 
 _PROTOTYPES, _MAX_RATINGS = 10, 100
 _DIMENSIONS, _LEVEL_DIMENSIONS = 6, 32
+_REFUSAL_RISK = 1e-3
+FAILURE = 0.05
+"""The paper's delta: a chance of a bad clustering, nothing about privacy."""
 # So that rounding in the sum of the shares never passes epsilon.
 _LEAVE = 1.0 - 1e-13
 
@@ -98,15 +101,11 @@ class PrototypeSettings(Settings):
     dimension
         p, of the random projection; ``"auto"`` is the paper's min(8 ln users, items). Where left out, 6; 32 with
         ``unrated="level"``.
-    radius
-        What projected rows are clipped to again; `row_clip` where left out.
     depth
         Levels of the partition; ``"auto"`` is ln(users).
     threshold
-        Noisy number of users from which a cell is split further; ``"auto"`` lets `false_cells` empty ones pass a
-        split on average, ``"printed"`` is 20 / eps' ln(users / failure).
-    candidates
-        Cell centres beyond this many are left out.
+        Noisy number of users from which a cell is split further; ``"auto"`` lets one empty cell in ten splits
+        pass, ``"printed"`` is 20 / eps' ln(users / 0.05).
     loss_cap
         A user's squared distance counts up to so many squared radii.
     swaps
@@ -116,11 +115,9 @@ class PrototypeSettings(Settings):
     shrink
         Draw the values of a prototype to their mean as far as noise alone would explain how they differ.
     trials
-        Independent repetitions to choose from; ``"auto"`` is 2 ln(1 / failure).
-    failure
-        The paper's delta: a chance of a bad clustering, nothing about privacy.
+        Independent repetitions to choose from; ``"auto"`` is 2 ln(1 / 0.05).
     minimum_users
-        Noisy number of users below which a silo is refused; ``"auto"`` refuses one user but for `refusal_risk`.
+        Noisy number of users below which a silo is refused; ``"auto"`` refuses one user but once in a thousand.
     rounds, delta
         Of Lloyd's steps: their number, and the privacy delta.
     seed
@@ -136,20 +133,15 @@ class PrototypeSettings(Settings):
     row_sum: Positive | None = None
     unrated: Unrated | Auto = "auto"
     dimension: Annotated[int, Field(ge=1, le=512)] | Auto | None = None
-    radius: Positive | None = None
     depth: Annotated[int, Field(ge=1, le=15)] | Auto = 3
     threshold: Count | Auto | Literal["printed"] = "auto"
-    false_cells: Positive = 0.1
-    candidates: Annotated[int, Field(ge=1, le=65_536)] = 512
     # Two points of the cube are never further apart than its upper end.
     loss_cap: Annotated[float, Field(gt=0.0, le=1024.0)] = 1.0
     swaps: Count | Auto = 10
     support: Count | Literal["all"] = 100
     shrink: bool = True
     trials: Annotated[int, Field(ge=1, le=1_000)] | Auto = 1
-    failure: Share = 0.05
     minimum_users: Count | Auto = "auto"
-    refusal_risk: Share = 1e-3
     rounds: Annotated[int, Field(ge=1, le=100)] = 5
     delta: Share = 1e-6
     shares: Shares = Shares()
@@ -216,7 +208,7 @@ class PrototypeSettings(Settings):
     @property
     def n_trials(self) -> int:
         """Independent repetitions."""
-        return max(1, math.ceil(2.0 * math.log(1.0 / self.failure))) if self.trials == "auto" else self.trials
+        return max(1, math.ceil(2.0 * math.log(1.0 / FAILURE))) if self.trials == "auto" else self.trials
 
     def n_support(self, n_items: int) -> int:
         """Items of a prototype."""
@@ -226,7 +218,7 @@ class PrototypeSettings(Settings):
         """Noisy number of users from which a silo takes part, where the noise has this rate."""
         if self.minimum_users != "auto":
             return self.minimum_users
-        return 2 + math.ceil(max(0.0, math.log(0.5 / self.refusal_risk)) / rate)
+        return 2 + math.ceil(max(0.0, math.log(0.5 / _REFUSAL_RISK)) / rate)
 
 
 _PRESETS: dict[str, dict[str, object]] = {

@@ -68,7 +68,6 @@ def settle_bounds(settings: PrototypeSettings, ratings: Ratings) -> RowBounds:
         cap=settings.entry_clip,
         norm=settings.row_clip,
         total=settings.row_sum,
-        radius=settings.radius,
     )
 
 
@@ -79,12 +78,12 @@ def rows_of(ratings: Ratings, bounds: RowBounds, seed: int) -> BoundedRows:
 
 
 def project(rows: BoundedRows, dimension: int, seed: tuple[int, ...]) -> Ints:
-    """Johnson-Lindenstrauss: rows to points of the cube, whose half side stands for ``bounds.radius``.
+    """Johnson-Lindenstrauss: rows to points of the cube, whose half side stands for ``bounds.norm``.
 
     Projection changes norms, so a bound on the rows says nothing about what comes out: it is clipped again. Sums are
     of integers and therefore exact.
     """
-    step = rows.bounds.radius * _MATRIX_STEPS * math.sqrt(dimension)
+    step = rows.bounds.norm * _MATRIX_STEPS * math.sqrt(dimension)
     return bounded_points(_products(rows, dimension, seed) * (float(HALF_SIDE - 1) / step))
 
 

@@ -25,7 +25,7 @@ from discreet.methods.prototypes.private.rows import (
     rows_of,
     settle_bounds,
 )
-from discreet.methods.prototypes.settings import PrototypeSettings, ShareTable
+from discreet.methods.prototypes.settings import FAILURE, PrototypeSettings, ShareTable
 from discreet.privacy.bounded_rows import HALF_SIDE, BoundedRows, Clusters
 from discreet.privacy.pure.clusters import (
     Distances,
@@ -45,6 +45,8 @@ Keys = npt.NDArray[np.uint8]
 
 _SIDE_BITS = (2 * HALF_SIDE).bit_length() - 1
 _PARENT_BYTES = 4
+# Empty cells that pass a split on average, and most cell centres that are candidates.
+_FALSE_CELLS, _CANDIDATES = 0.1, 512
 
 
 @dataclass(frozen=True)
@@ -92,8 +94,8 @@ def _run_trial(
     cells = find_cells(points, settings, shares, gate)
     rng = np.random.default_rng((settings.seed, number, 1))
     candidates = cells.centres
-    if len(candidates) > settings.candidates:
-        candidates = candidates[np.sort(rng.choice(len(candidates), settings.candidates, replace=False))]
+    if len(candidates) > _CANDIDATES:
+        candidates = candidates[np.sort(rng.choice(len(candidates), _CANDIDATES, replace=False))]
     distances = Distances.between(points, candidates, settings.loss_cap)
     centres = candidates[_choose_centres(distances, settings.most_prototypes, shares, gate, rng)]
     planned = shares.levels * shares.level + shares.steps * shares.swap
@@ -114,9 +116,9 @@ def cell_threshold(settings: PrototypeSettings, dimension: int, shares: ShareTab
     """Noisy number of users from which a cube counts as crowded."""
     if settings.threshold == "printed":
         # gamma = 20 / eps' log(n / delta) with eps' a level's share (algorithm 4).
-        return max(1, math.ceil(20.0 / shares.level * math.log(settings.users / settings.failure)))
+        return max(1, math.ceil(20.0 / shares.level * math.log(settings.users / FAILURE)))
     if settings.threshold == "auto":
-        return max(1, math.ceil((dimension * math.log(2.0) - math.log(settings.false_cells)) / shares.level))
+        return max(1, math.ceil((dimension * math.log(2.0) - math.log(_FALSE_CELLS)) / shares.level))
     return settings.threshold
 
 
