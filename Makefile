@@ -69,8 +69,8 @@ reproduce: $(VENV)/.reproduce  ## every figure and table of the papers, their re
 	$(BIN)/python -m reproduction all $(FOUND) --out reproduction/results
 	$(MAKE) results
 
-results: $(VENV)/.base         ## from the records, without running anything: docs/results.md, and tables in build/tables
-	$(BIN)/python -m reproduction --report reproduction/results --docs docs --tables build/tables
+results: $(VENV)/.base         ## from the records, without running anything: docs/results.md
+	$(BIN)/python -m reproduction --report reproduction/results --docs docs
 
 manual: $(VENV)/.test          ## the manual as a site in build/manual, and the tutorial's notebooks
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/python -m mkdocs build --strict --quiet

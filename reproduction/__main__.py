@@ -10,11 +10,11 @@ import click
 from rich.table import Table
 
 from discreet.cli.group import INTERRUPTED, errors_as_messages
-from discreet.cli.output import json_option, print_json, printer, progress_bar
+from discreet.cli.output import printer, progress_bar
 from discreet.errors import SettingsInvalid
 from reproduction import Context, Experiment, Finished, perform, registry
 from reproduction.output.record import is_done, write
-from reproduction.output.report import build_report, write_tables
+from reproduction.output.report import build_report
 from reproduction.result import VERDICTS
 
 PROGRAM = "python -m reproduction"
@@ -37,7 +37,7 @@ class _Command(click.Command):
 @click.option("--quick", is_flag=True, help="Seconds instead of minutes: shows that it works.")
 @click.option(
     "--data",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
     help="Folder with a folder for each data set: ml-1m, jester, ml-10m, ...",
 )
@@ -66,14 +66,7 @@ class _Command(click.Command):
     show_default=True,
     help="Where the results page goes.",
 )
-@click.option(
-    "--tables",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="With --report: also write the tables as CSV and Markdown to DIR.",
-)
 @click.option("--allow-quick", is_flag=True, help="Take quick runs into the results page, marked as such.")
-@json_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -87,14 +80,12 @@ def command(
     out: Path,
     report: Path | None,
     docs: Path,
-    tables: Path | None,
     allow_quick: bool,
-    as_json: bool,
 ) -> None:
     """Run figures and tables of the papers again and hold them against what the papers say.
 
     NAME is figure-2, table-4 and so on, or all. Each writes its record, NAME.json, and mostly pictures,
-    NAME.svg; --report makes a page and tables from records. Data sets that are not at hand are replaced by
+    NAME.svg; --report makes a page from records. Data sets that are not at hand are replaced by
     the nearest that is, which the record says. Pictures need the extra plots.
 
     \b
@@ -102,20 +93,18 @@ def command(
       python -m reproduction --list
       python -m reproduction figure-2 figure-6 --quick
       python -m reproduction all --data data --out results
-      python -m reproduction --report results --docs docs --tables tables
+      python -m reproduction --report results --docs docs
     """
     if show_list + bool(names) + (report is not None) != 1:
         raise SettingsInvalid("give names of experiments (or all), or --list, or --report FOLDER")
-    if tables is not None and report is None:
-        raise SettingsInvalid("--tables makes tables from records: say where they are with --report FOLDER")
     if show_list:
-        _list(as_json)
+        _list()
     elif report is not None:
-        _report(report, docs, tables, allow_quick, as_json)
+        printer().print(f"Written: {build_report(report, docs, allow_quick=allow_quick)}")
     else:
-        context = Context("quick" if quick else "full", _folder(data), seed=seed, draws=draws)
+        context = Context("quick" if quick else "full", data, seed=seed, draws=draws)
         try:
-            _run(registry.find(names), context, out, as_json, resume=resume)
+            _run(registry.find(names), context, out, resume=resume)
         except KeyboardInterrupt:
             click.echo(
                 f"Interrupted; experiments that were finished are in {out}. Go on with --resume.", err=True
@@ -123,8 +112,7 @@ def command(
             ctx.exit(INTERRUPTED)
 
 
-def _run(experiments: list[Experiment], context: Context, out: Path, as_json: bool, *, resume: bool) -> None:
-    done: dict[str, Any] = {}
+def _run(experiments: list[Experiment], context: Context, out: Path, *, resume: bool) -> None:
     for number, experiment in enumerate(experiments, 1):
         click.echo(f"{experiment.name} ({number} of {len(experiments)}): {experiment.title}", err=True)
         if resume and is_done(experiment.name, context, out):
@@ -133,15 +121,7 @@ def _run(experiments: list[Experiment], context: Context, out: Path, as_json: bo
         with progress_bar() as report:
             finished = perform(experiment, context.reporting(report))
         files = write(finished, out)
-        done[experiment.name] = {
-            "seconds": round(finished.seconds, 2),
-            "findings": [finding.to_dict() for finding in finished.result.findings],
-            "files": [str(file) for file in files],
-        }
-        if not as_json:
-            _show(finished, files)
-    if as_json:
-        print_json(done)
+        _show(finished, files)
 
 
 def _show(finished: Finished, files: list[Path]) -> None:
@@ -157,19 +137,13 @@ def _show(finished: Finished, files: list[Path]) -> None:
     console.print(f"{finished.seconds:.1f} s. Written to {files[0].parent}: {suffixes}\n")
 
 
-def _list(as_json: bool) -> None:
+def _list() -> None:
     experiments = registry.find(["all"])
-    minutes = {experiment.name: _minutes(experiment.name) for experiment in experiments}
-    if as_json:
-        print_json(
-            {e.name: {"title": e.title, "shows": e.shows, "minutes": minutes[e.name]} for e in experiments}
-        )
-        return
     table = Table(caption="Minutes as the stored records have them; a quick run takes less than one.")
     for heading in ("name", "what it shows", "minutes"):
         table.add_column(heading, no_wrap=heading != "what it shows")
     for experiment in experiments:
-        table.add_row(experiment.name, experiment.shows, str(minutes[experiment.name] or "–"))
+        table.add_row(experiment.name, experiment.shows, str(_minutes(experiment.name) or "–"))
     printer().print(table)
 
 
@@ -181,23 +155,6 @@ def _minutes(name: str) -> float | None:
         if record.is_file()
         else None
     )
-
-
-def _report(results: Path, docs: Path, tables: Path | None, allow_quick: bool, as_json: bool) -> None:
-    page = build_report(results, docs, allow_quick=allow_quick)
-    files = [] if tables is None else write_tables(results, tables, allow_quick=allow_quick)
-    if as_json:
-        print_json({"page": str(page), "tables": [str(file) for file in files]})
-    else:
-        printer().print(f"Written: {page}" + (f", and {len(files)} files to {tables}" if files else ""))
-
-
-def _folder(data: Path | None) -> Path | None:
-    if data is not None and not data.is_dir():
-        raise SettingsInvalid(
-            f"--data {data} is not a folder; it should hold folders such as ml-1m and jester"
-        )
-    return data
 
 
 if __name__ == "__main__":

@@ -30,7 +30,6 @@ _HOMES: Mapping[str, str] = {
     "local-figure-7": "local_figure_7",
     "local-figure-9": "local_figure_9",
     "local-table-3": "local_table_3",
-    "local-worth": "local_worth",
     "silos-entities": "silos_entities",
     "silos-movielens": "silos_movielens",
     "silos-objective": "silos_objective",

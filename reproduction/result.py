@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,15 +64,6 @@ class Table:
             if not set(row) <= known:
                 raise ValueError(f"{self.title}: no column is called {', '.join(sorted(set(row) - known))}")
 
-    def to_csv(self) -> str:
-        """All rows; headings carry the unit, missing values are empty."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([column.heading for column in self.columns])
-        for row in self.rows:
-            writer.writerow([_machine(row.get(column.name)) for column in self.columns])
-        return text.getvalue()
-
     def to_markdown(self) -> str:
         """The first rows as a Markdown table."""
         lines = ["| " + " | ".join(column.heading for column in self.columns) + " |"]
@@ -87,7 +76,7 @@ class Table:
 
     def to_dict(self) -> dict[str, Any]:
         """Title, columns and rows with plain numbers."""
-        columns = [{"name": c.name, "unit": c.unit, "digits": c.digits} for c in self.columns]
+        columns = [asdict(column) for column in self.columns]
         rows = [{name: plain(value) for name, value in row.items()} for row in self.rows]
         return {"title": self.title, "key": self.key, "columns": columns, "rows": rows, "shown": self.shown}
 
@@ -112,10 +101,6 @@ class Finding:
     def __post_init__(self) -> None:
         if self.agrees is not None:  # a comparison of NumPy numbers gives NumPy's own truth
             object.__setattr__(self, "agrees", bool(self.agrees))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Claim, observation and verdict."""
-        return {"claim": self.claim, "observed": self.observed, "agrees": self.agrees}
 
 
 @dataclass
@@ -147,8 +132,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and math.isnan(value):
         return None
     return value
-
-
-def _machine(value: Any) -> Any:
-    value = plain(value)
-    return "" if value is None else value

@@ -44,6 +44,10 @@ class Draws:
         """Sample standard deviation; NaN below two runs."""
         return statistics.stdev(self.values) if len(self.values) > 1 else math.nan
 
+    def cells(self, name: str = "RMSE", spread: str = "spread") -> dict[str, float]:
+        """Mean and standard deviation in a row of a table."""
+        return {name: self.mean, spread: self.spread}
+
     def __str__(self) -> str:
         return f"{self.mean:.4f}" + ("" if math.isnan(self.spread) else f" ± {self.spread:.4f}")
 
@@ -51,6 +55,17 @@ class Draws:
 def repeat(run: Callable[[int], float], draws: Iterable[int]) -> Draws:
     """Run once for each draw's number."""
     return Draws(tuple(run(draw) for draw in draws))
+
+
+def at_epsilons(
+    lines: Mapping[str, Mapping[float, Draws]], place: str = ""
+) -> dict[tuple[str, str], float | Draws]:
+    """All points of some methods' lines at one place, as `yardstick_holds` takes them."""
+    return {
+        (place, f"{name} at epsilon {epsilon:g}"): value
+        for name, points in lines.items()
+        for epsilon, value in points.items()
+    }
 
 
 def yardstick_holds(

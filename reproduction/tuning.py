@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -34,21 +33,11 @@ def log_integer(low: int, high: int) -> Draw:
     return lambda rng: min(int(math.exp(rng.uniform(math.log(low), math.log(high + 1)))), high)
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One try: its settings and the validation score (NaN where the method refused them)."""
+class Search(NamedTuple):
+    """The best settings that were tried, and their validation score."""
 
-    settings: dict[str, Any]
+    settings: Mapping[str, Any]
     value: float
-
-
-@dataclass(frozen=True)
-class Search:
-    """The best settings that were tried."""
-
-    settings: dict[str, Any]
-    value: float
-    trials: tuple[Trial, ...]
 
 
 def search(
@@ -71,14 +60,13 @@ def search(
         raise SettingsInvalid(f"{trials} trials are not enough for {len(first)} given settings and a search")
     generator = np.random.default_rng(rng)
     drawn = [{name: draw(generator) for name, draw in space.items()} for _ in range(trials - len(first))]
-    tried = tuple(Trial(dict(s), _value(make, score, s)) for s in (*first, *drawn))
+    tried = [Search(settings, _value(make, score, settings)) for settings in (*first, *drawn)]
     usable = [trial for trial in tried if not math.isnan(trial.value)]
     if not usable:
         raise SettingsInvalid(
             f"none of {trials} trials gave a score; the last settings were {tried[-1].settings}"
         )
-    best = (min if lower_is_better else max)(usable, key=lambda trial: trial.value)
-    return Search(best.settings, best.value, tried)
+    return (min if lower_is_better else max)(usable, key=lambda trial: trial.value)
 
 
 def _value(make: Callable[..., T], score: Callable[[T], float], settings: Mapping[str, Any]) -> float:

@@ -65,7 +65,6 @@ class Contest:
     delta: float
     trials: int
     draws: int
-    place: str = ""
 
     @property
     def label(self) -> str:
@@ -138,8 +137,7 @@ def table(
             **extra,
             "method": entry.method,
             "epsilon": entry.epsilon,
-            "RMSE": entry.value.mean,
-            "spread": entry.value.spread,
+            **entry.value.cells("RMSE"),
             "ours / this": ours[tuple(extra.items()), entry.epsilon] / entry.value.mean,
             "settings": ", ".join(f"{name} {short(value)}" for name, value in entry.settings.items())
             or "defaults",
@@ -151,8 +149,7 @@ def table(
         {
             **places[place],
             "method": NOT_PRIVATE,
-            "RMSE": one.mean,
-            "spread": one.spread,
+            **one.cells("RMSE"),
             "settings": "defaults",
         }
         for place, one in (yardsticks or {}).items()

@@ -6,7 +6,7 @@ Scale and catalogue are what the publisher documents, never what the ratings hap
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.catalogue import Catalogue, scan_table
+from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.data.readers import without_types
 from discreet.data.rows import Columns
@@ -61,13 +61,12 @@ def lines(path: Path) -> list[str]:
     return [line.rstrip("\r") for line in text.split("\n") if line.strip()]
 
 
-def separated(path: Path, separator: str, places: Sequence[int], header: bool = False) -> pl.DataFrame:
+def separated(path: Path, separator: str, places: Sequence[int]) -> pl.DataFrame:
     """Columns user, item and rating, found by their places in each line, without blank lines at the end."""
     try:
         table = pl.scan_csv(
             path,
             has_header=False,
-            skip_rows=int(header),
             separator=separator,
             infer_schema=False,
             quote_char=None,
@@ -93,25 +92,16 @@ def number_range(last: int) -> Catalogue:
     return Catalogue(range(1, last + 1))
 
 
-_BOOKS = 10_000
-
-
 def goodbooks(path: StrPath) -> Ratings:
-    """Read goodbooks-10k, first or second version; ratings run from 1 to 5."""
+    """Read goodbooks-10k in its second version; ratings run from 1 to 5."""
     ratings = find(path, "ratings.csv")
-    books = ratings.parent / "books.csv"
-    catalogue = number_range(_BOOKS)
-    if books.is_file():
-        # In the first version the ratings' book_id is the column id, and book_id is a number at Goodreads.
-        column = "id" if "id" in scan_table(books)[0] else "book_id"
-        catalogue = Catalogue.from_file(books, column)
     return Ratings.from_csv(
         ratings,
         user="user_id",
         item="book_id",
         rating="rating",
         rating_range=_FIVE_STARS,
-        catalogue=catalogue,
+        catalogue=Catalogue.from_file(beside(ratings, "books.csv"), "book_id"),
         **PUBLISHED,
     )
 
@@ -119,29 +109,22 @@ def goodbooks(path: StrPath) -> Ratings:
 _JESTER_RANGE = (-10.0, 10.0)
 _NOT_RATED = 99.0
 _MATRIX_JOKES = (100, 150)
-_LIST_JOKES = 150
 
 
 def jester(path: StrPath) -> Ratings:
     """Read Jester; ratings run from -10 to 10."""
     folder = Path(path)
     parts = sorted(folder.glob("jester-data-*.csv")) if folder.is_dir() else []
-    parts = parts or [find(path, "jester_ratings.csv", "jester_ratings.dat")]
-    first, separator = _first_line(parts[0])
-    if first.count(separator) >= min(_MATRIX_JOKES):
-        return _jester_matrix(parts, separator)
-    places = (0, 2, 4) if separator == "\t" and "\t\t" in first else (0, 1, 2)
-    header = not first.split(separator)[0].strip('" ').isdigit()
-    frame = separated(parts[0], separator, places, header)
-    return _rated(frame, _JESTER_RANGE, number_range(_LIST_JOKES))
+    parts = parts or [find(path, "jester-data-1.csv")]
+    return _jester_matrix(parts, _separator(parts[0]))
 
 
-def _first_line(path: Path) -> tuple[str, str]:
+def _separator(path: Path) -> str:
     if path.suffix.lower() in (".xls", ".xlsx"):
         raise RatingsInvalid(f"{path} is a spreadsheet; save it as CSV, without a header, and give that file")
     with path.open(encoding="utf-8-sig") as file:
         line = file.readline().strip()
-    return line, max(",;\t", key=line.count)
+    return max(",;\t", key=line.count)
 
 
 def _jester_matrix(parts: list[Path], separator: str) -> Ratings:
@@ -180,16 +163,6 @@ def _numbers(path: Path, separator: str) -> npt.NDArray[np.float64]:
         row, column = np.argwhere(text)[0].tolist()
         raise RatingsInvalid(f"row {row + 1}, column {column + 1}: {table[row, column]!r} is not a number")
     return numbers.to_numpy()
-
-
-_PROFILES = 220_970
-_LIBIMSETI_RANGE = (1.0, 10.0)
-
-
-def libimseti(path: StrPath) -> Ratings:
-    """Read LibimSeTi; ratings run from 1 to 10 and the catalogue is the published profiles 1 to 220,970."""
-    frame = separated(find(path, "ratings.dat"), ",", (0, 1, 2))
-    return _rated(frame, _LIBIMSETI_RANGE, number_range(_PROFILES))
 
 
 Edition: TypeAlias = Literal["1m", "10m", "20m"]
@@ -234,52 +207,3 @@ def _titled(films: list[list[str]], name: str) -> Catalogue:
     except ValueError:
         raise RatingsInvalid(f"{name} is not in the published format: a line has no film number") from None
     return Catalogue(list(titles), titles)
-
-
-_NETFLIX_FILMS = 17_770
-_FILES_AT_ONCE = 1_000
-
-
-def netflix(path: StrPath) -> Ratings:
-    """Read the training set of the Netflix Prize; ratings run from 1 to 5."""
-    path = Path(path)
-    frame = pl.concat([_parse(text) for text in _texts(path)])
-    return _rated(frame, _FIVE_STARS, _netflix_films(path))
-
-
-def _texts(path: Path) -> Iterator[bytes]:
-    if path.is_file():
-        yield path.read_bytes()
-        return
-    combined = sorted(path.glob("combined_data_*.txt"))
-    single = sorted(path.glob("mv_*.txt")) or sorted(path.glob("training_set/mv_*.txt"))
-    if not (combined or single):
-        raise RatingsInvalid(f"{path} has neither combined_data_*.txt nor training_set/mv_*.txt")
-    for file in combined:
-        yield file.read_bytes()
-    for start in range(0, 0 if combined else len(single), _FILES_AT_ONCE):
-        yield b"\n".join(file.read_bytes() for file in single[start : start + _FILES_AT_ONCE])
-
-
-def _parse(text: bytes) -> pl.DataFrame:
-    """A line ``12:`` names the film of the lines ``user,rating,date`` that follow it."""
-    text = b"user,rating,date\n" + text  # or the short first line would decide how many fields there are
-    try:
-        table = pl.read_csv(text, infer_schema=False, columns=["user", "rating"], quote_char=None)
-    except pl.exceptions.PolarsError as error:
-        raise RatingsInvalid(f"the Netflix files are not in the published format: {error}") from error
-    film = pl.col("user").str.ends_with(":")
-    number = pl.when(film).then(pl.col("user").str.strip_suffix(":")).cast(pl.Int32, strict=False)
-    table = table.filter(pl.col("user").is_not_null()).with_columns(number.forward_fill().alias("item"))
-    return table.filter(~film).select(pl.col("user").cast(pl.Int32, strict=False), "item", "rating")
-
-
-def _netflix_films(path: Path) -> Catalogue:
-    start = path if path.is_dir() else path.parent
-    for folder in (start, start.parent) if start.name == "training_set" else (start,):
-        for name in ("movie_titles.txt", "movie_titles.csv"):
-            if (folder / name).is_file():
-                parts = [line.split(",", 2) for line in lines(folder / name)]  # a title may hold commas
-                titles = {int(number): title for number, _, title in parts}
-                return Catalogue(list(titles), titles)
-    return number_range(_NETFLIX_FILMS)

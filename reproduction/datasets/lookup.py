@@ -13,7 +13,7 @@ from discreet.catalogue import Catalogue
 from discreet.data import synthetic
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid
-from reproduction import datasets
+from reproduction.datasets import loaders
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,11 @@ class Source:
 
 
 KNOWN: Mapping[str, Source] = {
-    "ml-1m": Source("MovieLens 1M", lambda path: datasets.movielens(path, "1m"), (1, 5), 6_040, instead=()),
-    "ml-10m": Source("MovieLens 10M", lambda path: datasets.movielens(path, "10m"), (0.5, 5), 69_878),
-    "ml-20m": Source("MovieLens 20M", lambda path: datasets.movielens(path, "20m"), (0.5, 5), 138_493),
-    "netflix": Source("Netflix", datasets.netflix, (1, 5), 480_189, 17_770),
-    "jester": Source("Jester", datasets.jester, (-10, 10), 73_421, 100, instead=()),
-    "goodbooks": Source("goodbooks-10k", datasets.goodbooks, (1, 5), 53_424, 10_000, instead=()),
-    "libimseti": Source("LibimSeTi", datasets.libimseti, (1, 10), 135_359, 220_970, instead=("goodbooks",)),
+    "ml-1m": Source("MovieLens 1M", lambda path: loaders.movielens(path, "1m"), (1, 5), 6_040, instead=()),
+    "ml-10m": Source("MovieLens 10M", lambda path: loaders.movielens(path, "10m"), (0.5, 5), 69_878),
+    "ml-20m": Source("MovieLens 20M", lambda path: loaders.movielens(path, "20m"), (0.5, 5), 138_493),
+    "jester": Source("Jester", loaders.jester, (-10, 10), 73_421, 100, instead=()),
+    "goodbooks": Source("goodbooks-10k", loaders.goodbooks, (1, 5), 53_424, 10_000, instead=()),
 }
 
 

@@ -40,8 +40,7 @@ def run(context: Context) -> Result:
                 "data": dataset.title,
                 "ratings kept": LABELS[kind],
                 "top items": fraction,
-                "ratings": share.mean,
-                "spread": share.spread,
+                **share.cells("ratings"),
             }
             for kind, values in curves.items()
             for fraction, share in zip(FRACTIONS, values, strict=True)

@@ -47,7 +47,7 @@ def run(context: Context) -> Result:
         whole, test = synthetic.low_rank(users, items, rng=context.seed_for("world", users))
         train, valid = splits.by_rating(whole, (0.9, 0.1), rng=context.seed_for("split"))
         place = place_of({"users": users})
-        contest = Contest(context, train, valid, test, 1e-5, trials, draws, place)
+        contest = Contest(context, train, valid, test, 1e-5, trials, draws)
         yardsticks[place] = contest.yardstick()
         for epsilon in epsilons:
             for name, rival in contestants().items():

@@ -78,8 +78,7 @@ def run(context: Context) -> Result:
         {
             "ratings kept": TITLES[kind],
             "ratings": int(masks[0].sum()),
-            "to popular items": popular[kind].mean,
-            "its spread": popular[kind].spread,
+            **popular[kind].cells("to popular items", "its spread"),
             "from light users": light[kind].mean,
         }
         for kind, masks in kinds.items()

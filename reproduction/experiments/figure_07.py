@@ -66,8 +66,7 @@ def run(context: Context) -> Result:
             "sigma": None if sigma == QUIET else sigma,
             "steps": count,
             "epsilon": None if sigma == QUIET else epsilon_of(sigma, count),
-            "RMSE": error.mean,
-            "spread": error.spread,
+            **error.cells("RMSE"),
         }
         for (name, sigma), curve in curves.items()
         for count, error in curve.items()

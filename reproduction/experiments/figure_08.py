@@ -19,7 +19,7 @@ from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
-from reproduction.scoring import Draws, gets_no_worse, yardstick_holds
+from reproduction.scoring import Draws, at_epsilons, gets_no_worse, yardstick_holds
 from reproduction.tuning import Space, choice, log_integer, log_uniform
 
 QUARTER = 0.25
@@ -31,17 +31,13 @@ DPALS_SPACE: Space = {
     "rounds": choice((2, 3)),
     "row_clip": log_uniform(0.1, 0.4),
 }
-DPALS_FIRST = (
-    {"rank": 16, "penalty": 20.0, "rounds": 3, "row_clip": 0.25},
-    {"rank": 16, "penalty": 15.0, "rounds": 3, "row_clip": 0.25},
-    {"rank": 16, "penalty": 28.0, "rounds": 3, "row_clip": 0.25},
-)
+DPALS_FIRST = [
+    {"rank": 16, "penalty": penalty, "rounds": 3, "row_clip": 0.25} for penalty in (20.0, 15.0, 28.0)
+]
 FRANK_WOLFE_SPACE: Space = {"rounds": log_integer(4, 30), "nuclear_scale": log_uniform(4.0, 24.0)}
-FRANK_WOLFE_FIRST = (
-    {"rounds": 12, "nuclear_scale": 8.0},
-    {"rounds": 6, "nuclear_scale": 8.0},
-    {"rounds": 24, "nuclear_scale": 16.0},
-)
+FRANK_WOLFE_FIRST = [
+    {"rounds": rounds, "nuclear_scale": scale} for rounds, scale in ((12, 8.0), (6, 8.0), (24, 16.0))
+]
 Curves = Mapping[str, Mapping[float, Draws]]
 """Errors by curve and epsilon."""
 
@@ -65,8 +61,7 @@ def run(context: Context) -> Result:
                 "method": name,
                 "users": users,
                 "epsilon": epsilon,
-                "RMSE": value.mean,
-                "spread": value.spread,
+                **value.cells("RMSE"),
                 "settings": chosen or "defaults",
             }
         )
@@ -105,8 +100,7 @@ def run(context: Context) -> Result:
         {
             "method": NOT_PRIVATE,
             "users": len(order),
-            "RMSE": plain.mean,
-            "spread": plain.spread,
+            **plain.cells("RMSE"),
             "settings": "defaults",
         }
     )
@@ -121,14 +115,7 @@ def run(context: Context) -> Result:
     figure = _draw(curves, task.title, {task.trivial()[0]: task.trivial()[1], NOT_PRIVATE: plain.mean})
     findings = [
         *judge(curves),
-        yardstick_holds(
-            {"": plain},
-            {
-                ("", f"{name} at epsilon {e:g}"): v
-                for name, points in curves.items()
-                for e, v in points.items()
-            },
-        ),
+        yardstick_holds({"": plain}, at_epsilons(curves)),
         gets_no_worse({OURS: curves[OURS]}),
     ]
     return Result([table], findings, figure, data=[task.data.sentence], notes=notes)

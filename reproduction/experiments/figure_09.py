@@ -49,8 +49,7 @@ def run(context: Context) -> Result:
                 "rank": rank,
                 "epsilon": None if epsilon == NO_NOISE else epsilon,
                 "metric": metric,
-                "value": point.value.mean,
-                "spread": point.value.spread,
+                **point.value.cells("value"),
             }
             for rank, points in curves.items()
             for epsilon, point in points.items()

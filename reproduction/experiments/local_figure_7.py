@@ -108,10 +108,8 @@ def tabulate(panel: Panel) -> list[dict[str, Any]]:
             "data": panel.world,
             "method": method,
             "epsilon": epsilon,
-            "F-score": pair[0].mean,
-            "its spread": pair[0].spread,
-            "Recall@10 of liked items": pair[1].mean,
-            "spread of recall": pair[1].spread,
+            **pair[0].cells("F-score", "its spread"),
+            **pair[1].cells("Recall@10 of liked items", "spread of recall"),
         }
         for method, epsilon, pair in pairs
     ]

@@ -13,7 +13,7 @@ from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.output import plotting
 from reproduction.result import Finding, Result, Table, columns_of
-from reproduction.scoring import gets_no_worse, yardstick_holds
+from reproduction.scoring import at_epsilons, gets_no_worse, yardstick_holds
 
 STEADY = 0.005
 """The paper's bound on the standard deviation, as a fraction of the mean."""
@@ -71,8 +71,7 @@ def tabulate(panel: Panel) -> list[dict[str, Any]]:
                     **common,
                     "method": method,
                     "epsilon": epsilon,
-                    "mean": value.mean,
-                    "spread": value.spread,
+                    **value.cells("mean"),
                     "spread / mean": 100 * value.spread / value.mean,
                     "published on MovieLens": published[0],
                     "its spread": published[1],
@@ -137,12 +136,7 @@ def judge(panels: Sequence[Panel]) -> list[Finding]:
 
 def _yardstick(panels: Sequence[Panel], explicit: bool) -> Finding:
     chosen = [panel for panel in panels if panel.explicit == explicit]
-    private = {
-        (panel.title, f"{name} at epsilon {epsilon:g}"): value
-        for panel in chosen
-        for name, points in panel.scores.items()
-        for epsilon, value in points.items()
-    }
+    private = {k: v for panel in chosen for k, v in at_epsilons(panel.scores, panel.title).items()}
     levels = {panel.title: panel.plain for panel in chosen}
     return yardstick_holds(levels, private, lower_is_better=explicit)
 

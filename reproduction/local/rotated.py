@@ -115,15 +115,7 @@ def _learn(world: World, epsilon: float) -> ItemSide:
 def f_scores(ranking: npt.NDArray[np.integer], reference: npt.NDArray[np.integer]) -> Floats:
     """For each user the harmonic mean of precision and recall of a list against a reference list.
 
-    Parameters
-    ----------
-    ranking, reference
-        One row a user, item positions, -1 where fewer items were left. Items are not repeated within a row.
-
-    Returns
-    -------
-    One number a user; NaN where both lists are empty, 0 where one is. For full lists of equal length it is the share
-    of items in common.
+    One row a user, item positions, -1 where fewer items were left. NaN where both lists are empty, 0 where one is.
     """
     if len(ranking) != len(reference):
         raise SettingsInvalid(f"{len(ranking)} lists cannot be compared with {len(reference)}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,26 +35,20 @@ def code() -> str:
     return digest.hexdigest()[:16]
 
 
-_FIELDS = frozenset(
-    [
-        "name",
-        "title",
-        "source",
-        "shows",
-        "paper_found",
-        "size",
-        "seed",
-        "draws",
-        "seconds",
-        "cores",
-        "version",
-        "data",
-        "notes",
-        "findings",
-        "tables",
-        "pictures",
-    ]
-)
+_FIELDS = {
+    "name",
+    "title",
+    "source",
+    "shows",
+    "paper_found",
+    "size",
+    "seed",
+    "draws",
+    "seconds",
+    "cores",
+    "version",
+}
+_FIELDS |= {"data", "notes", "findings", "tables", "pictures"}
 
 
 def write(finished: Finished, folder: Path) -> list[Path]:
@@ -91,11 +86,7 @@ def as_record(finished: Finished) -> Record:
     """Everything but the picture."""
     experiment, result = finished.experiment, finished.result
     return {
-        "name": experiment.name,
-        "title": experiment.title,
-        "source": experiment.source,
-        "shows": experiment.shows,
-        "paper_found": experiment.paper_found,
+        **{name: getattr(experiment, name) for name in ("name", "title", "source", "shows", "paper_found")},
         "size": finished.size,
         "seed": finished.seed,
         "draws": finished.draws,
@@ -106,7 +97,7 @@ def as_record(finished: Finished) -> Record:
         "code": code(),
         "data": list(result.data),
         "notes": list(result.notes),
-        "findings": [finding.to_dict() for finding in result.findings],
+        "findings": [asdict(finding) for finding in result.findings],
         "tables": [table.to_dict() for table in result.tables],
         "pictures": list(result.figures),
     }

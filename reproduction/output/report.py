@@ -1,4 +1,4 @@
-"""The results page, and tables: every record as Markdown with its picture, and its tables as CSV."""
+"""The results page: every record as Markdown with its picture."""
 
 from __future__ import annotations
 
@@ -91,17 +91,3 @@ def _summary(records: Sequence[Record]) -> str:
 def _anchor(title: str) -> str:
     """As GitHub makes it: lower case, spaces to hyphens, nothing but letters, digits and hyphens."""
     return "".join(c for c in title.lower().replace(" ", "-") if c.isalnum() or c in "-_")
-
-
-def write_tables(results: Path, folder: Path, *, allow_quick: bool = False) -> list[Path]:
-    """Write ``NAME.csv``, ``NAME-KEY.csv`` for further tables and ``NAME.md`` of every record."""
-    contents: dict[str, str] = {}
-    pictures = Path(os.path.relpath(results, folder)).as_posix()
-    for record in read_all(results, allow_quick=allow_quick):
-        for table in map(Table.from_dict, record["tables"]):
-            contents["-".join(filter(None, [record["name"], table.key])) + ".csv"] = table.to_csv()
-        contents[f"{record['name']}.md"] = page(record, results=pictures)
-    folder.mkdir(parents=True, exist_ok=True)
-    for file, text in contents.items():
-        (folder / file).write_text(text, encoding="utf-8", newline="")
-    return [folder / file for file in contents]

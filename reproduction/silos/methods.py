@@ -218,18 +218,12 @@ def _exact(values: Floats, mask: Bools, weights: Floats, ratings: Ratings, what:
     )
 
 
-_BLOCK = 4096
-
-
 def mean_objective(ratings: Ratings, message: PrototypeMessage, cap: float) -> float:
     """Mean over users of the squared distance of their row, clipped to the cap, to the nearest prototype."""
     centres = np.where(message.mask, np.minimum(message.values, cap), 0.0)
     norms, found = (centres**2).sum(axis=1), 0.0
     for start in range(0, ratings.n_users, _BLOCK):
-        part = ratings.take_users(slice(start, start + _BLOCK))
-        rows = np.zeros((part.n_users, part.n_items))
-        owners = np.repeat(np.arange(part.n_users), np.diff(part.indptr))
-        rows[owners, part.items] = np.minimum(part.values, cap)
+        rows = np.minimum(_dense(ratings.take_users(slice(start, start + _BLOCK)))[0], cap)
         away = (rows**2).sum(axis=1) + (norms - 2.0 * rows @ centres.T).min(axis=1)
         found += float(np.maximum(away, 0.0).sum())
     return found / ratings.n_users

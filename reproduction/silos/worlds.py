@@ -14,10 +14,7 @@ import polars as pl
 
 from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
-from discreet.data.rows import check_range
 from discreet.data.splits import Rng
-from discreet.errors import SettingsInvalid
-from discreet.model import Model
 from discreet.types import Floats, Ints
 from reproduction.context import Context
 from reproduction.datasets.lookup import at_hand
@@ -99,7 +96,7 @@ class SiloWorld:
 
 def poisson_world(context: Context, users: int, items: int) -> SiloWorld:
     """The synthetic world of section 5.1: counts of log-rates of rank 100, every entry observed."""
-    ratings, silo = poisson_silos(users, items, SILOS, rng=context.seed_for("poisson", users))
+    ratings, silo = poisson_silos(users, items, context.seed_for("poisson", users))
     name = f"Poisson world, {users:,} users, {items} items"
     return SiloWorld.split(name, ratings, silo, context.rng("poisson test", users), cap=8.0)
 
@@ -137,58 +134,30 @@ def _zip_digits(path: Path, user_ids: npt.NDArray[Any]) -> Ints | None:
     return np.array([int(str(codes[user])[0]) for user in user_ids.tolist()], dtype=np.int64)
 
 
-_BLOCK = 4_096
+_RANK, _MOST, _BLOCK = 100, 50.0, 4_096
 
 
-def poisson_silos(
-    n_users: int,
-    n_items: int = 500,
-    silos: int = 10,
-    rank: int = 100,
-    rng: Rng = None,
-    log_rate_spread: float = 1.0,
-    rating_range: tuple[float, float] = (0.0, 50.0),
-) -> tuple[Ratings, npt.NDArray[np.int64]]:
-    """Poisson counts with a low-rank log-rate, every entry observed, users dealt evenly over silos.
+def poisson_silos(n_users: int, n_items: int, rng: Rng) -> tuple[Ratings, Ints]:
+    """Poisson counts with a low-rank log-rate, every entry observed; and the silo of each user, dealt evenly.
 
-    Parameters
-    ----------
-    n_users, n_items, silos, rank
-        Size; the paper has 100,000 users, 500 items, 10 silos and rank 100.
-    log_rate_spread
-        Standard deviation of the log-rates. The paper takes ``exp(U V^T)`` with standard normal factors of
-        rank 100, whose log-rates have a standard deviation of 10: rates beyond 1e17, which no count can be
-        drawn from or learned. (Its appendix B.1 leaves the exponential out, which gives negative rates.) The
-        factors here are the same, scaled so that the spread is this.
-    rating_range
-        Public bound; larger counts are clipped to it.
-
-    Returns
-    -------
-    ratings, silo
-        The counts, and the silo (from 0) of each user: ``ratings.take_users(silo == 3)`` is what silo 3
-        holds.
+    The paper takes ``exp(U V^T)`` with standard normal factors of rank 100, whose log-rates have a standard deviation
+    of 10: rates beyond 1e17, which no count can be drawn from or learned. (Its appendix B.1 leaves the exponential out,
+    which gives negative rates.) The factors here are the same, scaled so that the deviation is 1.
     """
-    if not (n_users >= silos >= 1 and n_items >= 1 and rank >= 1):
-        raise SettingsInvalid(
-            f"{n_users} users cannot be dealt over {silos} silos, {n_items} items, rank {rank}"
-        )
-    low_high = check_range(rating_range, rated=True)
     generator = np.random.default_rng(rng)
-    scale = log_rate_spread / np.sqrt(rank)
-    traits = generator.standard_normal((n_items, rank)) * scale
+    traits = generator.standard_normal((n_items, _RANK)) * (1.0 / np.sqrt(_RANK))
     values = np.empty((n_users, n_items))
     for start in range(0, n_users, _BLOCK):
-        tastes = generator.standard_normal((min(_BLOCK, n_users - start), rank))
+        tastes = generator.standard_normal((min(_BLOCK, n_users - start), _RANK))
         values[start : start + _BLOCK] = generator.poisson(np.exp(tastes @ traits.T))
-    silo = generator.permutation(np.arange(n_users) % silos)
+    silo = generator.permutation(np.arange(n_users) % SILOS)
     ratings = Ratings(
         np.arange(n_users + 1) * n_items,
         np.tile(np.arange(n_items, dtype=np.int32), n_users),
-        np.clip(values, *rating_range, out=values).ravel(),
+        np.clip(values, 0.0, _MOST, out=values).ravel(),
         np.arange(1, n_users + 1),
         Catalogue(np.arange(1, n_items + 1)),
-        low_high,
+        (0.0, _MOST),
     )
     return ratings, silo
 
@@ -197,15 +166,7 @@ Index = npt.NDArray[Any]
 
 
 def percentile_ranks(scores: Callable[[int], Floats], indptr: Index, items: Index) -> Floats:
-    """Percentile of each test item in its user's order of all items: 0 is first, 1 is last, ties share the middle.
-
-    Parameters
-    ----------
-    scores
-        Gives the scores of all items for a user, higher is better.
-    indptr, items
-        Test items of each user, compressed.
-    """
+    """Percentile of each test item in its user's order of all items: 0 is first, 1 is last, ties share the middle."""
     found = np.empty(len(items))
     for user in range(len(indptr) - 1):
         mine = slice(int(indptr[user]), int(indptr[user + 1]))
@@ -216,18 +177,3 @@ def percentile_ranks(scores: Callable[[int], Floats], indptr: Index, items: Inde
             upto = np.searchsorted(ordered, own[items[mine]], side="right")
             found[mine] = (len(own) - (below + upto + 1) / 2.0) / max(len(own) - 1, 1)
     return found
-
-
-def evaluate_percentile_rank(model: Model, history: Ratings, test: Ratings) -> float:
-    """Mean percentile rank of the test ratings among all items, each weighted with its rating; 0.5 is a random order.
-
-    Items of the history stay in the order. NaN where there is nothing to weight with.
-    """
-    weight = float(test.values.sum())
-    if not weight > 0.0:
-        return float("nan")
-    side, rows = model.factors, history.for_users(test.user_ids)
-    coefficients = side.fold_in(rows.indptr, rows.items, rows.values)
-    design, level = side.order_terms
-    places = percentile_ranks(lambda user: design @ coefficients[user] + level, test.indptr, test.items)
-    return float(places @ test.values) / weight

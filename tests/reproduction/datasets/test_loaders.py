@@ -6,7 +6,7 @@ import pytest
 
 from discreet.data import Ratings
 from discreet.errors import CatalogueMissing, RatingsInvalid, SettingsInvalid
-from reproduction import datasets
+from reproduction.datasets import loaders as datasets
 from reproduction.datasets.loaders import Edition
 
 
@@ -132,90 +132,10 @@ def test_jester_matrix_errors(tmp_path: Path) -> None:
         datasets.jester(tmp_path / "jester-data-1.xls")
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("jester_ratings.csv", "userId,jokeId,rating\n1,5,0.219\n1,150,-9.281\n2,5,0\n\n"),
-        ("jester_ratings.csv", "1,5,0.219\n1,150,-9.281\n2,5,0\n"),
-        ("jester_ratings.dat", "1\t\t5\t\t0.219\n1\t\t150\t\t-9.281\n2\t\t5\t\t0\n"),
-        ("jester_ratings.dat", "1\t5\t0.219\r\n1\t150\t-9.281\r\n2\t5\t0\r\n"),
-    ],
-)
-def test_jester_list(tmp_path: Path, name: str, text: str) -> None:
-    folder = write(tmp_path, {name: text})
-    for path in (folder, folder / name):
-        ratings = datasets.jester(path)
-        assert ratings.history(1) == {5: 0.219, 150: -9.281}
-        assert ratings.history(2) == {5: 0.0}
-        assert ratings.n_items == 150
+# --- goodbooks ------------------------------------------------------------------------------------------
 
 
-# --- Netflix --------------------------------------------------------------------------------------------
-
-NETFLIX = "1:\n1488844,3,2005-09-06\n822109,5,2005-05-13\n10:\n1488844,1,2004-01-01\n\n"
-FILMS = "1,2003,Dinosaur Planet\n10,NULL,Fighter, The: «Déjà»\n11,1999,Unseen\n\n"
-
-
-def assert_netflix(ratings: Ratings) -> None:
-    assert ratings.user_ids.tolist() == [822109, 1488844]
-    assert ratings.history(1488844) == {1: 3.0, 10: 1.0}
-    assert ratings.history(822109) == {1: 5.0}
-    assert ratings.rating_range == (1, 5)
-
-
-def test_netflix_combined(tmp_path: Path) -> None:
-    first, second = NETFLIX.split("10:")
-    write(tmp_path, {"combined_data_1.txt": first, "combined_data_2.txt": "10:" + second})
-    write(tmp_path, {"movie_titles.csv": FILMS}, "latin-1")
-    ratings = datasets.netflix(tmp_path)
-    assert_netflix(ratings)
-    assert titles(ratings) == {1: "Dinosaur Planet", 10: "Fighter, The: «Déjà»", 11: "Unseen"}
-
-
-def test_netflix_one_file_a_film(tmp_path: Path) -> None:
-    first, second = NETFLIX.split("10:")
-    write(
-        tmp_path,
-        {
-            "training_set/mv_0000001.txt": first.rstrip(
-                "\n"
-            ),  # without a line end, the next must not be glued on
-            "training_set/mv_0000010.txt": "10:" + second,
-            "movie_titles.txt": FILMS,
-        },
-    )
-    for path in (tmp_path, tmp_path / "training_set"):
-        ratings = datasets.netflix(path)
-        assert_netflix(ratings)
-        assert ratings.n_items == 3
-    one = datasets.netflix(tmp_path / "training_set" / "mv_0000010.txt")
-    assert one.history(1488844) == {10: 1.0}
-
-
-def test_netflix_errors(tmp_path: Path) -> None:
-    with pytest.raises(RatingsInvalid, match="neither combined_data"):
-        datasets.netflix(tmp_path)
-    write(tmp_path, {"combined_data_1.txt": "1488844,3,2005-09-06\n"})
-    with pytest.raises(RatingsInvalid, match="row 1: the item is missing"):
-        datasets.netflix(tmp_path)
-    write(tmp_path, {"combined_data_1.txt": "1:\n5,3,2005-09-06\n6,9,2005-09-06\n"})
-    with pytest.raises(RatingsInvalid, match="row 2: the rating 9 is outside 1 to 5"):
-        datasets.netflix(tmp_path)
-
-
-# --- the others -----------------------------------------------------------------------------------------
-
-
-def test_libimseti(tmp_path: Path) -> None:
-    folder = write(tmp_path, {"ratings.dat": "1,133,8\n1,720,6\n135359,220970,10\n\n", "gender.dat": "1,F\n"})
-    for path in (folder, folder / "ratings.dat"):
-        ratings = datasets.libimseti(path)
-        assert ratings.history(1) == {133: 8.0, 720: 6.0}
-        assert ratings.history(135359) == {220970: 10.0}
-        assert (ratings.rating_range, ratings.n_items) == ((1, 10), 220_970)
-
-
-def test_goodbooks_second_version(tmp_path: Path) -> None:
+def test_goodbooks(tmp_path: Path) -> None:
     files = {
         "ratings.csv": "user_id,book_id,rating\n1,258,5\n2,4081,4\n2,258,3\n",
         "books.csv": 'book_id,goodreads_book_id,title\n258,2767052,"Hunger, Games"\n4081,3,Zoë\n7,9,Unread\n',
@@ -224,13 +144,3 @@ def test_goodbooks_second_version(tmp_path: Path) -> None:
     assert ratings.history(2) == {258: 3.0, 4081: 4.0}
     assert titles(ratings) == {258: "Hunger, Games", 4081: "Zoë", 7: "Unread"}
     assert ratings.rating_range == (1, 5)
-
-
-def test_goodbooks_first_version_has_other_columns_and_repeats(tmp_path: Path) -> None:
-    files = {
-        "ratings.csv": "book_id,user_id,rating\n1,314,5\n1,439,3\n1,314,2\n",
-        "books.csv": "id,book_id,title\n1,2767052,The Hunger Games\n2,1,Other\n",
-    }
-    ratings = datasets.goodbooks(write(tmp_path, files) / "ratings.csv")
-    assert ratings.history(314) == {1: 2.0}
-    assert titles(ratings) == {1: "The Hunger Games", 2: "Other"}

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from discreet.privacy.local.coin import Coin
 from reproduction import Context
-from reproduction.experiments import local_table_3, local_worth
+from reproduction.experiments import local_table_3
 from reproduction.local.channel import Exact, OneCoordinate, Round
 from reproduction.local.crowd import Crowd
 from reproduction.local.rotated import rotated_error
 from reproduction.local.world import EvenCoins, World, worlds
-from reproduction.scoring import Draws
 from tests.reproduction.worlds import verdicts
 
 
@@ -62,17 +59,6 @@ def test_even_coins_say_nothing(world: World) -> None:
 
 def test_the_rotated_mechanism_is_told_apart_from_user_means_at_a_large_epsilon(world: World) -> None:
     assert rotated_error(world, 12.0) < world.user_mean
-
-
-def draws(value: float) -> Draws:
-    return Draws((value,))
-
-
-def test_what_it_is_worth_can_say_no() -> None:
-    line = local_worth.Line("x", 10, 5, 1.0, 1.1, 0.9, {1.0: draws(1.0005), 4.0: draws(0.99)})
-    assert verdicts(local_worth.judge([line])) == [True] * 4
-    harmful = replace(line, offsets=1.0, errors={1.0: draws(0.9999), 4.0: draws(1.002)})
-    assert verdicts(local_worth.judge([harmful])) == [False] * 4
 
 
 def test_table_3_knows_what_the_paper_leaves_out() -> None:

@@ -1,4 +1,4 @@
-"""The results page, and the tables that are made on demand."""
+"""The results page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from discreet.errors import SettingsInvalid
 from reproduction import Context, Finished, perform
 from reproduction.output.record import write
-from reproduction.output.report import build_report, write_tables
+from reproduction.output.report import build_report
 from tests.reproduction.made_up import experiment
 
 
@@ -50,18 +50,6 @@ def test_the_report_refuses_quick_runs_unless_asked_and_marks_them(tmp_path: Pat
         build_report(tmp_path, tmp_path / "docs")
     assert not (tmp_path / "docs").exists()
     assert "**Quick run" in build_report(tmp_path, tmp_path / "docs", allow_quick=True).read_text()
-
-
-def test_tables_and_pages_are_made_from_records_alone(finished: Finished, tmp_path: Path) -> None:
-    write(finished, tmp_path / "results")
-    tables = tmp_path / "some" / "tables"
-    files = write_tables(tmp_path / "results", tables)
-    assert [file.name for file in files] == ["figure-2.csv", "figure-2-more.csv", "figure-2.md"]
-    rows = "epsilon,RMSE (stars)\n1.0,0.9\n2.0,\n"
-    assert files[0].read_text() == files[1].read_text() == rows
-    page = files[2].read_text()
-    assert page.startswith("# Figure 2: a test\n")
-    assert "(../../results/figure-2.svg)" in page
 
 
 def test_a_table_that_cannot_be_read_is_named(finished: Finished, tmp_path: Path) -> None:
