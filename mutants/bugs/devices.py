@@ -154,7 +154,7 @@ MUTANTS = (
     ),
     Mutant(
         "ratings that go out without encryption",
-        "devices/device/transport.py",
+        _CLIENT,
         'elif parts.hostname in ("localhost", "127.0.0.1", "::1"):',
         "elif True:",
         "only this machine is reached without encryption",
@@ -163,7 +163,7 @@ MUTANTS = (
     ),
     Mutant(
         "k + 1 rounds at epsilon / k, as printed",
-        "devices/schedule.py",
+        "devices/task.py",
         "rounds, factors = self.passes * self.groups, settings.factor_rounds",
         "rounds, factors = (self.passes + 1) * self.groups, settings.factor_rounds",
         "all answers of a device together cost epsilon",
@@ -171,7 +171,7 @@ MUTANTS = (
     ),
     Mutant(
         "costs that add up to more than epsilon",
-        "devices/schedule.py",
+        "devices/task.py",
         "self.cost = math.nextafter(epsilon / self.passes, 0.0)",
         "self.cost = math.nextafter(epsilon / self.passes, math.inf)",
         "the exact sum over all passes stays within epsilon",
@@ -179,7 +179,7 @@ MUTANTS = (
     ),
     Mutant(
         "an open round is not stated",
-        "devices/outcome.py",
+        "devices/task.py",
         "    begun = schedule.passes_begun(asked)\n",
         "    begun = schedule.passes_begun(max(asked - 1, 1))\n",
         "devices may have answered an open round",
@@ -206,7 +206,7 @@ MUTANTS = (
     ),
     Mutant(
         "a changed report replaces the first",
-        "devices/collector/writer.py",
+        "devices/collector/store.py",
         '" ON CONFLICT DO NOTHING"',
         '" ON CONFLICT DO UPDATE SET bit = excluded.bit"',
         "a device's answer counts once, as it was first given",

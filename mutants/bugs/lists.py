@@ -258,7 +258,7 @@ MUTANTS = (
     ),
     Mutant(
         "a silo's refined model carries its exact sums",
-        "silos/refined.py",
+        "silos/in_process.py",
         "keep_sums=False",
         "keep_sums=True",
         "a silo's own sums are in no file as they are",

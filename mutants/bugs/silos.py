@@ -15,7 +15,7 @@ _AGREEMENT = "silos/shared/agreement.py"
 _MODEL = "silos/shared/outcome.py"
 _T_MODEL = ("silos/test_model_message.py",)
 _T_PARTIES = ("methods/prototypes/test_parties.py",)
-_PROTOTYPES = "silos/shared/prototypes.py"
+_PROTOTYPES = "silos/shared/outcome.py"
 
 MUTANTS = (
     Mutant(
@@ -226,7 +226,7 @@ MUTANTS = (
     ),
     Mutant(
         "a trusted server adds no noise",
-        "silos/server/releasing.py",
+        "silos/server/coordinator.py",
         'noised = Gate(Ledger(agreement.budget), noise), agreement.noise == "shares"',
         "noised = Gate(Ledger(agreement.budget), noise), True",
         "where the server is trusted it adds the noise",
@@ -326,8 +326,8 @@ MUTANTS = (
     Mutant(
         "the same noise for every question",
         _MASKS,
-        '_joined((b"discreet noise 1", context, totals))',
-        '_joined((b"discreet noise 1", b"", totals))',
+        'joined((b"discreet noise 1", context, totals))',
+        'joined((b"discreet noise 1", b"", totals))',
         "noise of two questions is independent",
         _T_KEYED,
         "belongs_to",
@@ -335,8 +335,8 @@ MUTANTS = (
     Mutant(
         "the same noise on other totals",
         _MASKS,
-        '_joined((b"discreet noise 1", context, totals))',
-        '_joined((b"discreet noise 1", context))',
+        'joined((b"discreet noise 1", context, totals))',
+        'joined((b"discreet noise 1", context))',
         "the same noise on other ratings would show the difference exactly",
         _T_KEYED,
         "belongs_to or other_ratings",

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from discreet.devices.device.question import Question
 from discreet.devices.learner import Learner
-from discreet.devices.schedule import DeviceSettings
 from discreet.devices.simulation import fit
+from discreet.devices.task import DeviceSettings
 from discreet.errors import SettingsInvalid
 from discreet.evaluation import metrics
 from discreet.evaluation.metrics import hits

@@ -12,10 +12,9 @@ import pytest
 
 from discreet.model import Model
 from discreet.silos.server.prototypes import PrototypeCoordinator
-from discreet.silos.shared.agreements import load_agreement
-from discreet.silos.shared.authority import make_authority
+from discreet.silos.shared.agreement import PrototypeAgreement, load_agreement
+from discreet.silos.shared.keys import make_authority
 from discreet.silos.shared.outcome import encode_model
-from discreet.silos.shared.prototypes import PrototypeAgreement
 from tests.cli.conftest import Run
 from tests.cli.test_federate import signed_size
 

@@ -14,12 +14,10 @@ from discreet.data.ratings import Ratings
 from discreet.data.splits import k_fold
 from discreet.data.synthetic import market
 from discreet.devices import fit
-from discreet.devices.device.fold_in import recommend
-from discreet.devices.device.item_side import DeviceItemSide
+from discreet.devices.device.item_side import DeviceItemSide, recommend
 from discreet.devices.estimator import noise_variance
 from discreet.devices.learner import Estimate, Learner
-from discreet.devices.outcome import popularity_list
-from discreet.devices.schedule import DeviceSettings
+from discreet.devices.task import DeviceSettings, popularity_list
 from discreet.evaluation import evaluate_ranking
 from discreet.evaluation.baselines import popularity_ranking
 from discreet.evaluation.metrics import recall_at_k
@@ -32,7 +30,7 @@ from discreet.privacy.statement import Statement
 
 ITEMS = 50
 RANGE = (1.0, 5.0)
-HISTORIES: list[dict[int, float]] = [{}, {3: 5.0, 4: 2.0, 41: 3.5}, {3: 1.0, 9: 1.0}, {7: 5.0}]
+HISTORIES: list[dict[int, float]] = [{}, {3: 5.0, 4: 2.0, 41: 3.5}, {3: 1.0, 9: 1.0}]
 
 
 def item_side(rank: int, *, offsets: bool = True, popularity: bool = True) -> ItemSide:

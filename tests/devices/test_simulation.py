@@ -14,7 +14,7 @@ from discreet.data.ratings import Ratings
 from discreet.data.splits import k_fold
 from discreet.data.synthetic import market
 from discreet.devices import fit, simulation
-from discreet.errors import CatalogueMissing, RatingsInvalid, SettingsInvalid
+from discreet.errors import CatalogueMissing, RatingsInvalid
 from discreet.evaluation import evaluate_ratings
 from discreet.evaluation.baselines import user_means
 from discreet.model.item_side import ItemSide
@@ -46,9 +46,8 @@ def test_it_beats_the_user_mean_where_the_budget_carries(parts: tuple[Ratings, R
     assert learnt[1] < 0.97 * free
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.5, 4.0])
 def test_it_falls_back_to_the_user_mean_where_there_is_nothing_to_learn(
-    parts: tuple[Ratings, Ratings], epsilon: float
+    parts: tuple[Ratings, Ratings],
 ) -> None:
     """Ratings dealt out anew: no item is better than another. And a few hundred users, far too few."""
     rng = np.random.default_rng(1)
@@ -56,14 +55,12 @@ def test_it_falls_back_to_the_user_mean_where_there_is_nothing_to_learn(
     history, test = next(
         iter(k_fold(replace(noise, values=rng.integers(1, 6, noise.n_ratings).astype(float)), 10, 0))
     )
-    # In 18 runs the worst was 1.0021, at epsilon 0.5: what is left of noise where the spread is taken for a usual one.
-    assert score(
-        fit(history, epsilon, goal="rate").model_.item_side, history, test
-    ) < 1.006 * score_user_means(history, test)
+    # In 18 runs the worst was 1.0021, at this epsilon: what is left of noise where the spread is taken for a usual one.
+    found = fit(history, 0.5, goal="rate").model_.item_side
+    assert score(found, history, test) < 1.006 * score_user_means(history, test)
     history, test = (one.take_users(slice(0, 300)) for one in parts)
-    assert score(
-        fit(history, epsilon, goal="rate").model_.item_side, history, test
-    ) < 1.003 * score_user_means(history, test)
+    found = fit(history, 0.5, goal="rate").model_.item_side
+    assert score(found, history, test) < 1.003 * score_user_means(history, test)
 
 
 def test_factors_are_learnt_where_there_are_answers_enough() -> None:
@@ -125,11 +122,6 @@ def test_the_numbers_of_a_fixed_run_stay_as_they_are() -> None:
         arrays = (side.offsets, side.factors, side.popularity)
         sums.append(sum(float(array.ravel() @ np.cos(np.arange(array.size))) for array in arrays))
     assert sums == pytest.approx([-1.2695592468159733, -3.153912091406351], rel=1e-5)
-
-
-def test_wrong_settings_are_named() -> None:
-    with pytest.raises(SettingsInvalid, match="groups"):
-        fit(market(10, 4, 10, rng=1), goal="rate", groups=1)
 
 
 def test_importing_the_room_imports_nothing_else() -> None:

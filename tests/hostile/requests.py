@@ -16,9 +16,7 @@ from discreet.cli.where import Place, Reader
 from discreet.data.ratings import Ratings
 from discreet.model.recommendations import Recommendations
 from discreet.privacy.budget import Budget
-from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.agreements import load_agreement
-from discreet.silos.shared.prototypes import PrototypeAgreement
+from discreet.silos.shared.agreement import Agreement, PrototypeAgreement, load_agreement
 from tests.hostile.byte_mutations import damage
 from tests.hostile.json_mutations import mutate_json
 from tests.hostile.kind import Kind, Outcome

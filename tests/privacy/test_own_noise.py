@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.devices.outcome import state_task
-from discreet.devices.schedule import DeviceSettings, Schedule
+from discreet.devices.task import DeviceSettings, Schedule, state_task
 from discreet.errors import SettingsInvalid
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import FIXED_KEY, SECRET_BYTES, Noise, own_noise, why_not_private

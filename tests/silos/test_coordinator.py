@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,6 @@ from scipy import stats
 from discreet import Catalogue
 from discreet.errors import Refused, SettingsInvalid
 from discreet.methods.budgeted.private.contributions import BudgetedContributions
-from discreet.privacy.gaussian.noise import Noise
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.messages import AnswerMessage
 from tests.silos.worlds import Run, agree, asked, dump, world
@@ -184,51 +182,6 @@ def test_a_crash_between_the_last_answer_and_the_release_is_made_good(
     assert run.coordinator.status()["round"] == 2
 
 
-def test_a_full_disk_between_two_rounds_is_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The release is kept, the next question is not: it is asked as soon as there is room again."""
-    agreement = agree(RATINGS, 3)
-    run, other = (Run(tmp_path / name, RATINGS, agreement) for name in ("full", "room"))
-
-    def full(*_: Any) -> None:
-        raise SettingsInvalid("the store cannot be written: disk is full")
-
-    with monkeypatch.context() as patch:
-        run.coordinator.question()
-        patch.setattr(run.coordinator, "_ask", full)
-        run.step()
-        with pytest.raises(SettingsInvalid, match="full"):
-            run.coordinator.question()
-    assert run.coordinator.status()["round"] == 1
-    kept, expected = run.finish(), other.finish()
-    np.testing.assert_array_equal(kept.item_side.factors, expected.item_side.factors)
-    assert run.coordinator.status() == other.coordinator.status()
-    run.close()
-    other.close()
-
-
-@pytest.mark.parametrize("sides", [[0, 2**39, 2**39], [2**39, 0, 2**39]])
-def test_an_empty_array_of_endless_sides_is_refused(run: Run, sides: list[int]) -> None:
-    question = run.coordinator.question()
-    assert question is not None
-    name = run.agreement.roster[0]
-    before = dump(run.silos[name])
-    with pytest.raises(Refused, match="arrays"):
-        run.silos[name].answer(relabelled(question, [["release:x", sides]]))
-    assert dump(run.silos[name]) == before
-    answer = run.silos[name].answer(question)
-    before = dump(run.coordinator)
-    with pytest.raises(Refused, match="arrays"):
-        run.coordinator.receive(name, relabelled(answer, [["masked", sides]]))
-    assert dump(run.coordinator) == before
-
-
-def relabelled(body: bytes, arrays: list[Any]) -> bytes:
-    """The message's header with other arrays, and none behind it."""
-    end = 8 + int.from_bytes(body[4:8], "little")
-    text = json.dumps(json.loads(body[8:end]) | {"arrays": arrays}).encode()
-    return body[:4] + len(text).to_bytes(4, "little") + text
-
-
 def test_a_silo_with_the_wrong_mask_ends_the_run_in_words(run: Run) -> None:
     """Masks that do not cancel leave noise of 64 bits, which no sum of users can be."""
     message = answer(run, "silo-02")
@@ -276,26 +229,6 @@ def test_a_server_that_records_everything_learns_totals_and_nothing_else(tmp_pat
     run.close()
 
 
-def test_only_the_total_shows_whose_users_they_are(tmp_path: Path) -> None:
-    """Users dealt out to the silos otherwise: the same release, and masked vectors that have nothing in common."""
-    agreement = agree(RATINGS, 2, noise="server")
-    halves = [RATINGS.take_users(slice(0, 150)), RATINGS.take_users(slice(150, 300))]
-    runs = [
-        Run(tmp_path / "one", RATINGS, agreement, split=halves),
-        Run(tmp_path / "two", RATINGS, agreement, split=halves[::-1]),
-    ]
-    seen = [[answer(run, name).masked for name in run.silos] for run in runs]
-    assert np.array_equal(seen[0][0] + seen[0][1], seen[1][0] + seen[1][1])
-    difference = (seen[0][0] - seen[1][0]).view(np.int64)
-    own = [BudgetedContributions(half).contributions(asked(runs[0]).question)[0].total() for half in halves]
-    # With the keys fixed, the masks are too: what changed is the data, exactly.
-    assert np.array_equal(difference, own[0] - own[1])
-    models = [run.finish() for run in runs]
-    assert np.array_equal(models[0].item_side.factors, models[1].item_side.factors)
-    for run in runs:
-        run.close()
-
-
 def test_silos_that_were_asked_different_things_stay_masked(tmp_path: Path) -> None:
     """A server that tells two silos two stories gets no sum at all, not even of what they have in common."""
     ratings = world(users=300, items=400)
@@ -309,25 +242,6 @@ def test_silos_that_were_asked_different_things_stay_masked(tmp_path: Path) -> N
         for name, story in told.items()
     ]
     assert _bytes_uniform(vectors[0] + vectors[1]) > 1e-9
-    run.close()
-
-
-def test_blocks_of_nobody_are_those_of_everybody_without_the_users(tmp_path: Path) -> None:
-    ratings = world(users=300, items=37)
-    run = Run(tmp_path, ratings, agree(ratings, 2))
-    while run.coordinator.question() is not None:
-        question = asked(run).question
-        full = BudgetedContributions(ratings).contributions(question)
-        none = question.mechanism.empty()
-        assert [block.name for block in full] == [block.name for block in none]
-        for one, other in zip(full, none, strict=True):
-            assert one.unit == other.unit
-            assert one.total().shape == other.total().shape
-            assert not other.total().any()
-            assert np.array_equal(one.sigmas(0.1), other.sigmas(0.1))
-            drawn = [block.noise(Noise(key=b"k"), 0.1) for block in (one, other)]
-            assert np.array_equal(*drawn)
-        run.step()
     run.close()
 
 

@@ -22,9 +22,8 @@ from discreet.model.fold_in import Ridge
 from discreet.model.item_side import FeatureMap, ItemSide
 from discreet.privacy.statement import Statement
 from discreet.silos.server.coordinator import Coordinator
-from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.agreement import Agreement, PrototypeAgreement
 from discreet.silos.shared.outcome import decode_model, encode_model
-from discreet.silos.shared.prototypes import PrototypeAgreement
 from tests.conformance.runs import same
 from tests.silos.worlds import Run, agree, central, parts, world
 

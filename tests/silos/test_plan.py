@@ -34,7 +34,7 @@ def agreement(silos: int, honest: int | None = None) -> Agreement:
     )
 
 
-@pytest.mark.parametrize(("silos", "honest"), [(5, 3), (5, 1), (2, 2), (9, 5)])
+@pytest.mark.parametrize(("silos", "honest"), [(5, 3), (2, 2)])
 def test_the_noise_of_a_rehearsal_is_that_of_the_agreed_shares(silos: int, honest: int) -> None:
     noise, agreed = RehearsalNoise(silos, honest), agreement(silos, honest)
     assert noise.excess == agreed.noise_excess(silos)

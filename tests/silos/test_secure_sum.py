@@ -119,5 +119,5 @@ def test_the_key_of_a_stream_is_hkdf_by_the_book() -> None:
 
 
 def test_parts_of_the_context_do_not_run_together() -> None:
-    assert secure_sum._joined((b"ab", b"c", b"d")) != secure_sum._joined((b"a", b"bc", b"d"))
-    assert secure_sum._joined((b"a", b"b", b"cd")) != secure_sum._joined((b"a", b"bc", b"d"))
+    assert secure_sum.joined((b"ab", b"c", b"d")) != secure_sum.joined((b"a", b"bc", b"d"))
+    assert secure_sum.joined((b"a", b"b", b"cd")) != secure_sum.joined((b"a", b"bc", b"d"))

@@ -15,7 +15,7 @@ from discreet.privacy.gaussian.shares import ShareNoise
 SIZE = 60_000
 
 
-@pytest.mark.parametrize(("count", "honest"), [(1, 1), (3, 2), (4, 3), (5, 1)])
+@pytest.mark.parametrize(("count", "honest"), [(1, 1), (4, 3)])
 def test_any_honest_shares_are_all_the_noise_there_must_be(count: int, honest: int) -> None:
     sigma = np.full(SIZE, 3000.0)
     shares = [ShareNoise(honest).integers(sigma) for _ in range(count)]
@@ -84,8 +84,8 @@ def _rounded_sum(scale: float, honest: int, reach: int) -> np.ndarray:
     return density[honest * cells : -honest * cells or None : cells]
 
 
-@pytest.mark.parametrize("honest", [1, 2, 3])
-@pytest.mark.parametrize("scale", [0.5, 0.7, 1.0, 1.5])
+@pytest.mark.parametrize("honest", [1, 3])
+@pytest.mark.parametrize("scale", [0.5, 1.0, 1.5])
 def test_the_sum_of_rounded_parts_is_a_rounded_sum_within_the_proved_bound(scale: float, honest: int) -> None:
     """The bound of proofs/shares.md, where it is not yet beyond measure."""
     reach = ceil(9.0 * scale * sqrt(honest)) + 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -152,26 +151,21 @@ CHANGES: dict[str, tuple[Change, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", CHANGES)
-def test_what_was_not_agreed_is_refused_and_costs_nothing(run: Run, what: str) -> None:
+def test_what_was_not_agreed_is_refused_and_costs_nothing(run: Run) -> None:
     for _ in range(3):
         run.step()
-    silo, message, (change, words) = run.silos["silo-00"], asked(run), CHANGES[what]
-    refused(silo, change(message), words)
-    # And the right question is still answered.
-    assert silo.answer(message.encode())
+    silo, message = run.silos["silo-00"], asked(run)
+    for change, words in CHANGES.values():
+        refused(silo, change(message), words)
+    assert silo.answer(message.encode()), "the right question is still answered"
 
 
-@pytest.mark.parametrize("strange", [np.nan, np.inf, -np.inf])
-def test_numbers_that_are_none_are_refused(run: Run, strange: float) -> None:
+def test_numbers_that_are_none_are_refused(run: Run) -> None:
     run.step()
-    message = asked(run)
-    refused(
-        run.silos["silo-00"],
-        asks(item_weights=lambda weights: np.full_like(weights, strange))(message),
-        "none",
-    )
-    refused(run.silos["silo-00"], release(lambda value: np.full_like(value, strange))(message), "none")
+    message, silo = asked(run), run.silos["silo-00"]
+    for strange in (np.nan, np.inf):
+        refused(silo, asks(item_weights=lambda old, new=strange: np.full_like(old, new))(message), "none")
+        refused(silo, release(lambda old, new=strange: np.full_like(old, new))(message), "none")  # type: ignore[misc]
 
 
 def test_the_first_round_is_the_first(run: Run) -> None:
@@ -341,16 +335,6 @@ def test_a_budget_too_small_for_the_crowd_is_refused_by_everybody(tmp_path: Path
         run.coordinator.question()
     assert run.coordinator.status()["state"] == "failed"
     run.close()
-
-
-def test_a_cost_that_no_number_holds_is_refused_like_any_nonsense(run: Run) -> None:
-    body = run.coordinator.question()
-    assert body is not None
-    end = 8 + int.from_bytes(body[4:8], "little")
-    header = json.loads(body[8:end])
-    header["question"]["mu"] = 10**400
-    text = json.dumps(header).encode()
-    refused(run.silos["silo-00"], body[:4] + len(text).to_bytes(4, "little") + text + body[end:], "finite")
 
 
 def test_where_the_server_adds_the_noise_it_cannot_lower_the_cost_either(tmp_path: Path) -> None:

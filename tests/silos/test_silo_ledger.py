@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from discreet import Budget, LedgerFile
-from discreet.errors import BudgetExceeded, Refused, SettingsInvalid
+from discreet.errors import BudgetExceeded, Refused
 from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.privacy.account.ledger_file import LedgerRun
-from discreet.silos.shared.prototypes import PrototypeAgreement
+from discreet.silos.shared.agreement import PrototypeAgreement
 from discreet.silos.silo import silo as silo_module
-from discreet.silos.silo.ledger import begin_run
+from discreet.silos.silo.party import begin_run
 from discreet.silos.silo.prototypes import PrototypeSilo
 from discreet.silos.silo.silo import Silo
 from tests.silos.worlds import BUDGET, Run, agree, private_key, world
@@ -120,23 +120,6 @@ def test_repeated_charges_beyond_the_cap_are_refused(
             run.finish()
     run.close()
     assert ledger.account().within_cap
-
-
-def test_a_fixed_noise_key_is_refused_beside_a_ledger(tmp_path: Path, ledger: LedgerFile) -> None:
-    agreement = agree(RATINGS, 2)
-    with (
-        begin_run(ledger, agreement, NAME) as journal,
-        pytest.raises(SettingsInvalid, match="fresh noise"),
-    ):
-        Silo(
-            tmp_path / "a.db",
-            agreement,
-            NAME,
-            private_key(NAME),
-            RATINGS,
-            fixed_noise_key_not_private=b"1",
-            journal=journal,
-        )
 
 
 @pytest.mark.parametrize("clustering", ["swap", "lloyd"])

@@ -15,6 +15,7 @@ from discreet.methods.method import PrivateMethod
 from discreet.methods.registry import find_method
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.shares import ShareNoise
+from discreet.privacy.gaussian.totals import Total
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared import masks as secure_sum
 from discreet.silos.shared.agreement import Agreement
@@ -82,6 +83,25 @@ def parts(ratings: Ratings, count: int) -> list[Ratings]:
     return [ratings.take_users(np.searchsorted(edges, owner, side="right") == k) for k in range(count)]
 
 
+class FixedCoordinator(Coordinator):
+    """One whose noise anybody can draw again."""
+
+    def _server_noise(self) -> Noise:
+        round_, attempt = self._position.place
+        return Noise.fixed_key_not_private(SERVER_KEY + f"|{round_}|{attempt}".encode())
+
+
+class FixedSilo(Silo):
+    """One whose share of the noise anybody can draw again; ``store``: other stores draw other noise."""
+
+    store: str | None = None
+
+    def _shares(self, message: QuestionMessage, question: str, sums: Sequence[Total]) -> ShareNoise:
+        suffix = f"|{message.round}|{message.attempt}".encode()
+        honest = super()._shares(message, question, sums)._honest
+        return ShareNoise(honest, key=noise_key(self.store or self.name) + suffix)
+
+
 class Run:
     """A coordinator and its silos in one process, with stores in a folder."""
 
@@ -106,22 +126,19 @@ class Run:
         self.sent: dict[str, list[bytes]] = {name: [] for name in agreement.roster}
 
     def open_coordinator(self) -> Coordinator:
-        key = SERVER_KEY if self.fixed and self.agreement.noise == "server" else None
-        return Coordinator(
+        return (FixedCoordinator if self.fixed else Coordinator)(
             self.folder / "server.db",
             self.agreement,
             features=None if self.catalogue is None else self.catalogue.features,
-            fixed_noise_key_not_private=key,
         )
 
     def open_silo(self, name: str) -> Silo:
-        return Silo(
+        return (FixedSilo if self.fixed else Silo)(
             self.folder / f"{name}.db",
             self.agreement,
             name,
             private_key(name),
             self.parts[name],
-            fixed_noise_key_not_private=noise_key(name) if self.fixed else None,
             signing=None if self.keys is None else self.keys[name],
         )
 

@@ -16,7 +16,7 @@ from discreet.audit.replay import replay
 from discreet.audit.two_runs import PAIRS, audit_two_runs
 from discreet.data.ratings import Ratings
 from discreet.data.synthetic import market
-from discreet.devices.schedule import METHOD as DEVICES
+from discreet.devices.task import METHOD as DEVICES
 from discreet.errors import BudgetInvalid, RatingsInvalid, SettingsInvalid
 from discreet.methods.method import PrivateMethod
 from discreet.methods.prototypes.settings import PrototypeSettings

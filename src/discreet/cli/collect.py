@@ -70,7 +70,7 @@ def _simulate(request: _Simulate) -> None:
     from discreet.data.splits import by_rating
     from discreet.data.synthetic import market
     from discreet.devices.loopback import run_on_loopback
-    from discreet.devices.schedule import DeviceSettings
+    from discreet.devices.task import DeviceSettings
 
     if request.out is not None:
         check_target(request.out, overwrite=request.force)

@@ -7,8 +7,8 @@ in the standard library alone; so nothing is imported here before it is asked fo
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.devices.schedule import DeviceSettings
     from discreet.devices.simulation import DeviceFit, fit
+    from discreet.devices.task import DeviceSettings
 
 __all__ = ["DeviceFit", "DeviceSettings", "fit"]
 
@@ -16,6 +16,6 @@ __all__ = ["DeviceFit", "DeviceSettings", "fit"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'discreet.devices' has no attribute {name!r}")
-    from discreet.devices import schedule, simulation
+    from discreet.devices import simulation, task
 
-    return getattr(schedule if name == "DeviceSettings" else simulation, name)
+    return getattr(task if name == "DeviceSettings" else simulation, name)

@@ -19,9 +19,8 @@ from scipy import stats
 from discreet.catalogue import RatingScale
 from discreet.devices.device.item_side import DeviceItemSide
 from discreet.devices.device.question import Question
-from discreet.devices.empirical_bayes import PosteriorMeans, posterior_means
-from discreet.devices.estimator import noise_variance
-from discreet.devices.schedule import DeviceSettings, Schedule, rotations_for
+from discreet.devices.estimator import PosteriorMeans, noise_variance, posterior_means
+from discreet.devices.task import DeviceSettings, Schedule, rotations_for
 from discreet.errors import SettingsInvalid
 from discreet.methods.shared.public.shrinkage import denoise
 from discreet.model.fold_in import Ridge

@@ -21,10 +21,9 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.devices.collector.admin import Admin, fetch_model
 from discreet.devices.collector.task_config import make_config
-from discreet.devices.device.client import answer_round, fetch_released, join, recommend_items
+from discreet.devices.device.client import Connection, answer_round, fetch_released, join, recommend_items
 from discreet.devices.device.store import DeviceStore
-from discreet.devices.device.transport import Connection
-from discreet.devices.schedule import DeviceSettings
+from discreet.devices.task import DeviceSettings
 from discreet.errors import Unreachable
 from discreet.evaluation import evaluate_ratings
 from discreet.evaluation.baselines import user_means

@@ -12,8 +12,7 @@ from discreet.devices.device.item_side import DeviceItemSide
 from discreet.devices.device.question import DEVICE_ID_BYTES
 from discreet.devices.estimator import Estimator
 from discreet.devices.learner import Estimate, Learner
-from discreet.devices.outcome import model_of, refuse_paid
-from discreet.devices.schedule import DeviceSettings
+from discreet.devices.task import DeviceSettings, model_of, refuse_paid
 from discreet.errors import CatalogueMissing, RatingsInvalid
 from discreet.methods.public_half import check_features
 from discreet.model import Model

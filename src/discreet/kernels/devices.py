@@ -1,6 +1,6 @@
 """What many simulated devices compute of their own ratings at once, bit for bit as a device in plain Python does.
 
-The definition is ``devices/device/answer.py`` and ``devices/device/fold_in.py``; tests compare the two.
+The definition is ``devices/device/answer.py`` and ``devices/device/item_side.py``; tests compare the two.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _minus(bits: Any, index: Any, place: Any) -> Any:
 def _fold_in(
     items: Any, values: Any, offsets: Any, factors: Any, rule: Any, matrix: Any, row: Any, own: Any
 ) -> None:
-    """What a device in plain Python computes (``devices/device/fold_in.py``), operation for operation."""
+    """What a device in plain Python computes (``devices/device/item_side.py``), operation for operation."""
     size = len(own)
     own[:] = 0.0
     matrix[:] = 0.0

@@ -106,7 +106,7 @@ class ItemSide:
     ----------
     by_popularity
         Whether lists are ordered by popularity times the predicted rating above the lowest, as on a device
-        (``discreet/devices/device/fold_in.py``); `discreet.Model` sets it for methods that do so.
+        (``discreet/devices/device/item_side.py``); `discreet.Model` sets it for methods that do so.
     """
 
     scale: RatingScale

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import SettingsInvalid
 
 if TYPE_CHECKING:
-    from discreet.silos.in_process import TrainedInSilos, fit
-    from discreet.silos.refined import refined
+    from discreet.silos.in_process import TrainedInSilos, fit, refined
 
 __all__ = ["TrainedInSilos", "fit", "refined"]
 
-_ROOMS = {"TrainedInSilos": "in_process", "fit": "in_process", "refined": "refined"}
+_ROOMS = {"TrainedInSilos": "in_process", "fit": "in_process", "refined": "in_process"}
 
 
 def __getattr__(name: str) -> Any:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from discreet.data.ratings import Ratings
+from discreet.engines.choice import AnyRatings
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
 from discreet.methods.ease.estimator import EASE
 from discreet.methods.method import PrivateMethod
@@ -22,7 +23,7 @@ from discreet.silos.shared.agreement import Agreement
 from discreet.silos.shared.masks import public_key
 from discreet.silos.silo.silo import Silo
 
-__all__ = ["TrainedInSilos", "fit"]
+__all__ = ["TrainedInSilos", "fit", "refined"]
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,30 @@ def fit(
         model = coordinator.model(first.catalogue)
         statements = {name: silo.statement() for name, silo in members.items()}
         return TrainedInSilos(model, statements, coordinator.status()["round"])
+
+
+def refined(model: Model, ratings: AnyRatings) -> Model:
+    """The shared model, with what one silo knows without noise.
+
+    Parameters
+    ----------
+    model
+        Lists that silos have trained together (:class:`discreet.EASE`), with its released sums.
+    ratings
+        The silo's own. They may be over other items.
+
+    Returns
+    -------
+    Model
+        Its statement says that it is not private.
+
+    Notes
+    -----
+    **Privacy**. Not private, and not to be released: it holds the silo's own ratings without noise. Of the other silos'
+    users it tells what the shared model has told already.
+    """
+    EASE.public_half.check_start(model)
+    return EASE(head=model.settings["head"], keep_sums=False).fit(ratings, start=model).model_
 
 
 def _named(silos: Sequence[Ratings] | Mapping[str, Ratings]) -> dict[str, Ratings]:

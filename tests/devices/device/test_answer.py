@@ -18,14 +18,12 @@ import numpy as np
 import pytest
 
 from discreet.devices.device import answer as device
-from discreet.devices.device.fold_in import fold_in, recommend, residuals
-from discreet.devices.device.item_side import DeviceItemSide
+from discreet.devices.device.item_side import DeviceItemSide, fold_in, residuals
 from discreet.devices.device.question import QuestionInvalid
-from discreet.model.item_side import ItemSide
 from discreet.privacy.local.rotated import truths
 from tests.devices.support.questions import crowd, pseudonyms, question, released, rows
 
-EPSILONS = (5e-324, 1e-16, 3e-15, 1e-9, 0.01, 0.1, 0.5, 1.0, math.log(3.0), 2.0, 4.0, 8.0, 13.7, 20.0)
+EPSILONS = (5e-324, 3e-15, 0.1, 1.0, math.log(3.0), 13.7, 20.0)
 
 
 def chance_of_one(value: float, epsilon: float) -> Fraction:
@@ -149,16 +147,11 @@ def test_no_item_side_makes_some_ratings_fail_and_not_others(kind: str) -> None:
 
 
 def test_refusals_do_not_depend_on_ratings() -> None:
-    wrong = DeviceItemSide(1, 49, 2, factors=array("f", [0.1] * 98))
-    for history in ({}, {1: 3.0}, {1: 5.0, 2: 1.0}, {99: 9.0}):
-        with pytest.raises(QuestionInvalid):
-            device.answer(question("factors"), history, bytes(16), wrong)
-
-
-def test_factors_need_the_released_item_side() -> None:
-    for given in (None, DeviceItemSide(1, 50), DeviceItemSide(1, 49, 2, factors=array("f", [0.1] * 98))):
-        with pytest.raises(QuestionInvalid):
-            device.answer(question("factors"), {1: 3.0}, bytes(16), given)
+    few = DeviceItemSide(1, 49, 2, factors=array("f", [0.1] * 98))
+    for wrong in (None, DeviceItemSide(1, 50), few):
+        for history in ({}, {1: 3.0}, {1: 5.0, 2: 1.0}, {99: 9.0}):
+            with pytest.raises(QuestionInvalid):
+                device.answer(question("factors"), history, bytes(16), wrong)
 
 
 def test_answers_use_the_coin_they_are_given() -> None:
@@ -194,30 +187,6 @@ def test_own_vector_solves_the_ridge_problem() -> None:
     np.testing.assert_allclose(residuals(items, values, side, own), target - design @ wanted, atol=1e-12)
 
 
-@pytest.mark.parametrize("rank", [0, 3])
-def test_recommendations_are_those_of_the_model(rank: int) -> None:
-    from discreet.catalogue import Catalogue, RatingScale
-    from discreet.model import Model
-    from discreet.model.fold_in import Ridge
-    from discreet.privacy.statement import Statement
-
-    rng = np.random.default_rng(rank)
-    side = released(60, rank, rng)
-    item_side = ItemSide(
-        RatingScale((1.0, 5.0)),
-        3.0,
-        np.array(side.offsets, dtype=np.float64),
-        np.array(side.factors, dtype=np.float64).reshape(60, rank),
-        Ridge(0.0, 0.7),
-    )
-    model = Model(item_side, Catalogue(list(range(60))), Statement.not_private("a test"), "test")
-    for history in [{}, *crowd(20, 60, 15, rng)]:
-        mine = recommend(history, side, (1.0, 5.0), 7)
-        theirs = [(entry.item, entry.score) for entry in model.recommend(history, 7)]
-        assert [item for item, _ in mine] == [item for item, _ in theirs]
-        np.testing.assert_allclose([score for _, score in mine], [score for _, score in theirs], atol=1e-6)
-
-
 FOLDER = Path(device.__file__).parent
 LOADED = """
 import sys, importlib, pathlib
@@ -240,8 +209,7 @@ def test_a_copy_imports_nothing_but_the_standard_library(tmp_path: Path) -> None
     assert ran.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("huge", [3e38, 1e20, 1e-38])
-@pytest.mark.parametrize("penalty", [1.0, 1e-300])
+@pytest.mark.parametrize(("huge", "penalty"), [(3e38, 1e-300), (1e-38, 1e-300), (1e20, 1.0)])
 def test_hostile_item_sides_get_an_answer_whatever_the_ratings(huge: float, penalty: float) -> None:
     rank, items = 3, 4
     factors = array("f", [huge, -huge, huge] * items)

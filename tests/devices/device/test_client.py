@@ -21,10 +21,9 @@ import pytest
 import discreet.devices.device
 from discreet.devices.device import client
 from discreet.devices.device.__main__ import main
-from discreet.devices.device.client import answer_round, join
+from discreet.devices.device.client import Connection, Unreachable, answer_round, join
 from discreet.devices.device.question import Question, Terms, TermsInvalid
 from discreet.devices.device.store import DeviceStore
-from discreet.devices.device.transport import Connection, Unreachable
 from discreet.devices.learner import Learner
 from tests.devices.support.running import IDS, PATIENCE, Running, all_like
 from tests.sizes import sized
@@ -202,9 +201,8 @@ def spy() -> Iterator[_Spy]:
 DEVICE = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[1])
-from device.client import answer_round
+from device.client import Connection, answer_round
 from device.store import DeviceStore
-from device.transport import Connection
 
 lines, last = 0, int(sys.argv[4])
 

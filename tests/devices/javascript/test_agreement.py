@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.devices.device.answer import answer, flip_threshold, truth
-from discreet.devices.device.fold_in import recommend
-from discreet.devices.device.item_side import DeviceItemSide
+from discreet.devices.device.item_side import DeviceItemSide, recommend
 from discreet.devices.device.question import Question, QuestionInvalid, Terms, TermsInvalid
 from tests.devices.javascript.node import digits, from_digits, in_node, needs_node, rated
 from tests.sizes import sized

@@ -8,8 +8,9 @@ from typing import Any
 from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
+from discreet.privacy.pure.noise import PureNoise
 from discreet.silos.server.prototypes import PrototypeCoordinator
-from discreet.silos.shared.prototypes import PrototypeAgreement
+from discreet.silos.shared.agreement import PrototypeAgreement
 from discreet.silos.silo.prototypes import PrototypeSilo
 from tests.methods.prototypes.worlds import ITEMS, RANGE, ratings, silo
 from tests.silos.worlds import names, noise_key
@@ -44,14 +45,9 @@ class Run:
         self.silos = {name: self.open_silo(name) for name in agreement.roster}
 
     def open_silo(self, name: str, users: int = 100) -> PrototypeSilo:
-        key = noise_key(name) if self.fixed else None
-        return PrototypeSilo(
-            self.folder / f"{name}.db",
-            self.agreement,
-            name,
-            part(name, users),
-            fixed_noise_key_not_private=key,
-        )
+        opened = PrototypeSilo(self.folder / f"{name}.db", self.agreement, name, part(name, users))
+        opened._noise = PureNoise.fixed_key_not_private(noise_key(name)) if self.fixed else None
+        return opened
 
     def reopen(self, name: str, users: int = 100) -> PrototypeSilo:
         self.silos[name].close()

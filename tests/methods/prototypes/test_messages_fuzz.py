@@ -15,9 +15,8 @@ import pytest
 from discreet.catalogue import RatingScale
 from discreet.errors import Refused
 from discreet.methods.prototypes.public.message import PrototypeMessage
-from discreet.silos.shared.agreements import open_model
-from discreet.silos.shared.outcome import encode_model
-from discreet.silos.shared.prototypes import decode_prototypes, encode_prototypes
+from discreet.silos.shared.messages import decode_prototypes, encode_prototypes
+from discreet.silos.shared.outcome import encode_model, open_model
 from tests.methods.prototypes.runs import CATALOGUE, Run, agree, dump
 from tests.silos.test_messages_fuzz import MANGLES
 from tests.sizes import sized

@@ -23,10 +23,9 @@ from discreet.model.fold_in import NonNegative
 from discreet.privacy.promise import Release
 from discreet.privacy.pure.noise import PureNoise
 from discreet.privacy.statement import Statement
-from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.agreements import load_agreement, open_model
-from discreet.silos.shared.outcome import encode_model
-from discreet.silos.shared.prototypes import PrototypeAgreement, decode_prototypes
+from discreet.silos.shared.agreement import Agreement, PrototypeAgreement, load_agreement
+from discreet.silos.shared.messages import decode_prototypes
+from discreet.silos.shared.outcome import encode_model, open_model
 from discreet.types import Floats
 from tests.methods.prototypes.runs import CATALOGUE, SETTINGS, Run, agree, dump, part
 from tests.methods.prototypes.worlds import hostile, ratings, silo

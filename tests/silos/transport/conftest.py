@@ -17,9 +17,8 @@ from typing import Any
 import pytest
 
 from discreet.methods.budgeted.public.settings import BudgetedSettings
-from discreet.silos.shared.agreements import AnyAgreement
-from discreet.silos.shared.authority import make_authority
-from discreet.silos.shared.keys import PublicKeys, read_signing_key
+from discreet.silos.shared.agreement import AnyAgreement
+from discreet.silos.shared.keys import PublicKeys, make_authority, read_signing_key
 from discreet.silos.shared.signing import SigningKey
 from tests.ports import free_port
 from tests.silos.transport.zygote import ITEMS, LONG, USERS

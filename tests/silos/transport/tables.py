@@ -11,16 +11,16 @@ import pytest
 from discreet import Model
 from discreet.errors import Refused
 from discreet.privacy.accounting import compose
+from discreet.privacy.pure.noise import PureNoise
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.server.prototypes import PrototypeCoordinator
-from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.agreements import AnyAgreement
+from discreet.silos.shared.agreement import Agreement, AnyAgreement
 from discreet.silos.shared.messages import CALL, QuestionMessage
 from discreet.silos.shared.signing import SERVER, open_seal
 from discreet.silos.silo.prototypes import PrototypeSilo
 from discreet.silos.silo.silo import Silo
 from tests.silos.transport.conftest import SILOS, Halls, key_in
-from tests.silos.worlds import noise_key, parts, private_key
+from tests.silos.worlds import FixedSilo, noise_key, parts, private_key
 
 AnyRun = Coordinator | PrototypeCoordinator
 AnySilo = Silo | PrototypeSilo
@@ -57,14 +57,15 @@ class Table:
         where = store or name
         if where not in self._open:
             # Another store draws other noise, as it would without the fixed keys of tests.
-            options: dict[str, Any] = {"fixed_noise_key_not_private": noise_key(where)}
             path, part = self.folder / f"{where}.db", self._parts[name]
             made: AnySilo
             if isinstance(self.agreement, Agreement):
                 signing = self.keys[name]
-                made = Silo(path, self.agreement, name, private_key(name), part, signing=signing, **options)
+                made = FixedSilo(path, self.agreement, name, private_key(name), part, signing=signing)
+                made.store = where
             else:
-                made = PrototypeSilo(path, self.agreement, name, part, **options)
+                made = PrototypeSilo(path, self.agreement, name, part)
+                made._noise = PureNoise.fixed_key_not_private(noise_key(where))
             self._open[where] = made
         found: AnySilo = self._open[where]
         return found

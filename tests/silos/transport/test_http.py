@@ -17,8 +17,7 @@ import pytest
 from discreet.errors import Refused, SettingsInvalid, Unreachable
 from discreet.model import Model
 from discreet.silos.server.server import url_of
-from discreet.silos.shared.authority import make_authority
-from discreet.silos.shared.keys import client_context
+from discreet.silos.shared.keys import client_context, make_authority
 from discreet.silos.shared.messages import RollCall
 from discreet.silos.shared.signing import PASS, SERVER, open_seal
 from discreet.silos.silo.client import Client

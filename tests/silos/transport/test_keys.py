@@ -8,8 +8,13 @@ import pytest
 from cryptography import x509
 
 from discreet.errors import SettingsInvalid
-from discreet.silos.shared.authority import make_authority
-from discreet.silos.shared.keys import PublicKeys, make_mask_key, read_mask_key, read_signing_key
+from discreet.silos.shared.keys import (
+    PublicKeys,
+    make_authority,
+    make_mask_key,
+    read_mask_key,
+    read_signing_key,
+)
 from discreet.silos.shared.masks import public_key
 from discreet.silos.shared.signing import signing_public_key
 

@@ -28,18 +28,18 @@ from discreet.methods.prototypes.public.server import build_model
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.model.directory import replace_file
 from discreet.model.saving import save_once
+from discreet.privacy.pure.noise import PureNoise
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.server.prototypes import PrototypeCoordinator
 from discreet.silos.server.server import Server
-from discreet.silos.shared.agreements import AnyAgreement, load_agreement
+from discreet.silos.shared.agreement import AnyAgreement, PrototypeAgreement, load_agreement
 from discreet.silos.shared.keys import SIGNING_KEY, client_context, read_signing_key, server_context
 from discreet.silos.shared.outcome import encode_model
-from discreet.silos.shared.prototypes import PrototypeAgreement
 from discreet.silos.shared.signing import SERVER, SigningKey
 from discreet.silos.silo.client import Client, participate
 from discreet.silos.silo.prototypes import PrototypeSilo
 from discreet.silos.silo.silo import Silo
-from tests.silos.worlds import SERVER_KEY, Run, agree, noise_key, parts, private_key, world
+from tests.silos.worlds import FixedCoordinator, FixedSilo, Run, agree, noise_key, parts, private_key, world
 from tests.zygotes import Columns, wait
 
 USERS, ITEMS = 300, 40
@@ -79,8 +79,7 @@ def serve(
     if isinstance(agreement, PrototypeAgreement):
         run = PrototypeCoordinator(folder / "server.db", agreement)
     else:
-        fixed = SERVER_KEY if agreement.noise == "server" else None
-        run = Coordinator(folder / "server.db", agreement, fixed_noise_key_not_private=fixed)
+        run = FixedCoordinator(folder / "server.db", agreement)
 
     def finish() -> bytes:
         model = run.model(catalogue)
@@ -100,12 +99,13 @@ def take_part(
     key = SigningKey(agreement, name, read_signing_key(tls / "silos" / name / SIGNING_KEY))
     client = Client(f"https://localhost:{port}", key, context, patience=LONG)
     part = dict(zip(agreement.roster, parts(ratings, len(agreement.roster)), strict=True))[name]
-    store, fixed = folder / f"{name}.db", {"fixed_noise_key_not_private": noise_key(name)}
+    store = folder / f"{name}.db"
     silo: Silo | PrototypeSilo
     if isinstance(agreement, PrototypeAgreement):
-        silo = PrototypeSilo(store, agreement, name, part, **fixed)
+        silo = PrototypeSilo(store, agreement, name, part)
+        silo._noise = PureNoise.fixed_key_not_private(noise_key(name))
     else:
-        silo = Silo(store, agreement, name, private_key(name), part, signing=key, **fixed)
+        silo = FixedSilo(store, agreement, name, private_key(name), part, signing=key)
     with silo:
 
         def finish(body: bytes) -> None:

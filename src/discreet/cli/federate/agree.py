@@ -8,8 +8,14 @@ from discreet.cli.federate.terms import Terms
 from discreet.cli.output import Output, print_json, printer
 from discreet.cli.request import argument, option, takes
 from discreet.errors import SettingsInvalid
-from discreet.silos.shared.authority import NOTICE_TEXT, PUBLIC_KEYS, make_authority
-from discreet.silos.shared.keys import PublicKeys, make_mask_key, make_signing_key
+from discreet.silos.shared.keys import (
+    NOTICE_TEXT,
+    PUBLIC_KEYS,
+    PublicKeys,
+    make_authority,
+    make_mask_key,
+    make_signing_key,
+)
 
 __all__ = ["agree_command", "authority_command", "key_command"]
 

@@ -16,10 +16,8 @@ from discreet.errors import Refused
 from discreet.model.directory import replace_file
 from discreet.model.saving import save_once
 from discreet.model.storage import check_target
-from discreet.silos.shared.agreement import BaseAgreement
-from discreet.silos.shared.agreements import load_agreement
+from discreet.silos.shared.agreement import BaseAgreement, PrototypeAgreement, load_agreement
 from discreet.silos.shared.keys import read_signing_key
-from discreet.silos.shared.prototypes import PrototypeAgreement
 from discreet.silos.shared.signing import MARK, SERVER, SigningKey, open_seal
 
 __all__ = [

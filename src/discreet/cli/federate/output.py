@@ -17,8 +17,7 @@ from discreet.model.directory import replace_file
 from discreet.privacy.promise import Release
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.server.prototypes import PrototypeCoordinator
-from discreet.silos.shared.agreements import AnyAgreement
-from discreet.silos.shared.prototypes import PrototypeAgreement
+from discreet.silos.shared.agreement import AnyAgreement, PrototypeAgreement
 from discreet.silos.shared.store import StoreInUse, read_rows
 
 __all__ = ["Teller", "position", "said_beside", "show_run", "summary"]

@@ -19,11 +19,9 @@ from discreet.model.storage import check_target
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.server.prototypes import PrototypeCoordinator
 from discreet.silos.server.server import Server, listen, url_of
-from discreet.silos.shared.agreement import BaseAgreement
-from discreet.silos.shared.agreements import AnyAgreement, load_agreement
+from discreet.silos.shared.agreement import AnyAgreement, BaseAgreement, PrototypeAgreement, load_agreement
 from discreet.silos.shared.keys import SIGNING_KEY, read_signing_key, server_context
 from discreet.silos.shared.outcome import encode_model
-from discreet.silos.shared.prototypes import PrototypeAgreement
 from discreet.silos.shared.signing import SERVER, SigningKey
 
 __all__ = ["AtServer", "drop_command", "finish_command", "read_catalogue", "server_command"]

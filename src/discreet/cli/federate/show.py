@@ -8,8 +8,7 @@ from typing import Any
 from discreet.cli.federate.output import position, said_beside
 from discreet.cli.output import Output, print_json, printer
 from discreet.cli.request import argument, takes
-from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.agreements import AnyAgreement, load_agreement
+from discreet.silos.shared.agreement import Agreement, AnyAgreement, load_agreement
 from discreet.silos.shared.store import is_store
 
 __all__ = ["show_command"]

@@ -21,7 +21,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.model.storage import check_target
 from discreet.privacy.account.ledger_file import LedgerRun
-from discreet.silos.shared.agreements import AnyAgreement, load_agreement
+from discreet.silos.shared.agreement import AnyAgreement, PrototypeAgreement, load_agreement
 from discreet.silos.shared.keys import (
     MASK_KEY,
     SIGNING_KEY,
@@ -29,10 +29,9 @@ from discreet.silos.shared.keys import (
     read_mask_key,
     read_signing_key,
 )
-from discreet.silos.shared.prototypes import PrototypeAgreement
 from discreet.silos.shared.signing import SERVER, SigningKey, open_seal
 from discreet.silos.silo.client import Client, participate
-from discreet.silos.silo.ledger import begin_run
+from discreet.silos.silo.party import begin_run
 from discreet.silos.silo.prototypes import PrototypeSilo
 from discreet.silos.silo.silo import Silo
 

@@ -29,7 +29,7 @@ from discreet.errors import DiscreetError, RatingsInvalid, SettingsInvalid
 from discreet.model import Model
 from discreet.model.directory import replace_file
 from discreet.model.storage import check_target
-from discreet.silos.shared.authority import make_authority
+from discreet.silos.shared.keys import make_authority
 
 __all__ = ["simulate_command", "split_by_column", "split_users"]
 

@@ -14,10 +14,8 @@ from discreet.methods.lookup import PUBLIC_HALVES, allow, find_public_half
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.methods.public_half import check_features
 from discreet.privacy.budget import Budget
-from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.agreements import AnyAgreement
+from discreet.silos.shared.agreement import Agreement, AnyAgreement, PrototypeAgreement
 from discreet.silos.shared.keys import PublicKeys
-from discreet.silos.shared.prototypes import PrototypeAgreement
 
 __all__ = ["Terms"]
 

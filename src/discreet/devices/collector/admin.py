@@ -9,11 +9,11 @@ from urllib.parse import quote
 from pydantic import ValidationError
 
 from discreet.devices.collector.task_config import TaskConfig
-from discreet.devices.device import transport
+from discreet.devices.device import client
 from discreet.devices.device.item_side import DeviceItemSide, largest_file
 from discreet.devices.device.question import MAX_ITEMS, Question, QuestionInvalid
 from discreet.devices.learner import as_item_side
-from discreet.devices.outcome import model_of
+from discreet.devices.task import model_of
 from discreet.errors import ModelInvalid, Refused, SettingsInvalid, Unreachable
 from discreet.model import Model
 from discreet.web.server import explain
@@ -95,11 +95,11 @@ class Admin:
 
     def _fetch(self, path: str, limit: int = 65_536, content: dict[str, Any] | None = None) -> bytes:
         try:
-            with transport.Connection(self._url, self._token, seconds=600.0) as connection:
+            with client.Connection(self._url, self._token, seconds=600.0) as connection:
                 return connection.get(path, limit) if content is None else connection.post(path, content)
-        except transport.CollectorRefused as refused:
+        except client.CollectorRefused as refused:
             raise Refused(str(refused)) from refused
-        except transport.Unreachable as error:
+        except client.Unreachable as error:
             raise Unreachable(str(error)) from error
         except ValueError as error:
             raise SettingsInvalid(str(error)) from error

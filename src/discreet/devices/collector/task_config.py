@@ -14,8 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from discreet.catalogue import Catalogue
 from discreet.devices.device.question import MAX_ITEMS, QuestionInvalid, Terms, TermsInvalid
 from discreet.devices.learner import Learner
-from discreet.devices.outcome import refuse_paid
-from discreet.devices.schedule import DeviceSettings
+from discreet.devices.task import DeviceSettings, refuse_paid
 from discreet.errors import CatalogueInvalid, SettingsInvalid
 from discreet.web.server import explain
 

@@ -19,9 +19,8 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from discreet.devices.collector import store as stored
-from discreet.devices.collector.store import Store
+from discreet.devices.collector.store import Store, Writer
 from discreet.devices.collector.task_config import TaskConfig
-from discreet.devices.collector.writer import Writer
 from discreet.devices.device.question import Question
 from discreet.devices.estimator import Estimator
 from discreet.devices.learner import Estimate, Learner

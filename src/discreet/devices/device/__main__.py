@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from .catalogue import Id, digest, read_ids
-from .client import PACE_SECONDS, answer_round, fetch_released, join, recommend_items
+from .client import PACE_SECONDS, Connection, answer_round, fetch_released, join, recommend_items
 from .store import DeviceStore
-from .transport import Connection
 
 __all__ = ["main"]
 

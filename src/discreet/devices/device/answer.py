@@ -5,8 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 
-from .fold_in import fold_in, residuals
-from .item_side import DeviceItemSide
+from .item_side import DeviceItemSide, fold_in, residuals
 from .question import Question, QuestionInvalid
 
 __all__ = ["COIN_BITS", "answer", "flip_threshold", "respond", "truth"]

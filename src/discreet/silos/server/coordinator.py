@@ -6,18 +6,23 @@ goes on from there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from discreet.catalogue import Catalogue, ItemFeatures
-from discreet.errors import BudgetInvalid, Refused
+from discreet.errors import BudgetInvalid, DiscreetError, Refused, SettingsInvalid
 from discreet.model import Model
 from discreet.privacy.accounting import compose, epsilon_from
+from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise, why_not_private
+from discreet.privacy.gaussian.totals import Total
 from discreet.privacy.ledger import Ledger
-from discreet.silos.server.releasing import answer_size, release_sum
 from discreet.silos.shared.agreement import Agreement
+from discreet.silos.shared.masks import to_totals
 from discreet.silos.shared.messages import (
     PRESENT,
     AnswerMessage,
@@ -31,9 +36,11 @@ from discreet.silos.shared.position import Position, charge_detail, charge_name
 from discreet.silos.shared.store import COORDINATOR, Store, StoreOwner, pack, unpack
 from discreet.types import Floats
 
-__all__ = ["Coordinator"]
+__all__ = ["Coordinator", "release_sum"]
 
 Release = Mapping[str, Floats]
+# What 2^32 users can add up to who count twice. Masks that do not cancel leave numbers anywhere below 2^63.
+_LARGEST_SUM = 2**62
 
 
 class Coordinator(StoreOwner):
@@ -45,10 +52,8 @@ class Coordinator(StoreOwner):
         agreement: Agreement,
         *,
         features: ItemFeatures | None = None,
-        fixed_noise_key_not_private: bytes | None = None,
     ) -> None:
         self.agreement = agreement
-        self._noise_key = fixed_noise_key_not_private
         self._position = Position(agreement, features)
         self._ledger = Ledger(agreement.budget)  # what any silo may have been charged, repeats included
         self._last_release: Release = {}
@@ -258,7 +263,7 @@ class Coordinator(StoreOwner):
             raise Refused(
                 f"{message.silo} has answered another question than was asked in round {position.round}"
             )
-        if len(message.masked) != answer_size(position):
+        if len(message.masked) != _answer_size(position):
             raise Refused(f"the answer of {message.silo} has the wrong length")
 
     def _proceed(self) -> None:
@@ -378,10 +383,7 @@ class Coordinator(StoreOwner):
         return self._store.body("question", *self._position.place) or b""
 
     def _server_noise(self) -> Noise:
-        if self._noise_key is None:
-            return Noise()
-        round_, attempt = self._position.place
-        return Noise.fixed_key_not_private(self._noise_key + f"|{round_}|{attempt}".encode())
+        return Noise()
 
     def _replay(self) -> None:
         """Take the steps again that the store remembers."""
@@ -399,3 +401,39 @@ class Coordinator(StoreOwner):
                 self._take(unpack(self._store.body("release", entry.round, entry.attempt)))
             else:
                 self._end()
+
+
+def _answer_size(position: Position) -> int:
+    """Numbers in an answer to the current question."""
+    return sum(prod(shape) for shape in position.shapes().values())
+
+
+def release_sum(
+    agreement: Agreement, position: Position, answers: Iterable[bytes], noise: Noise
+) -> dict[str, Floats]:
+    """The release of the current question from all answers to it.
+
+    Notes
+    -----
+    **Privacy**. The sum is all that the masks leave visible. Noise is in it already, or is added here by the gate.
+    """
+    question, forms = position.question, position.forms()
+    assert question is not None
+    total = np.zeros(_answer_size(position), dtype=np.uint64)
+    for body in answers:
+        total += AnswerMessage.decode(body, agreement).masked
+    values = to_totals(total, list(position.shapes().values()))
+    totals = [Total(form.name, value, form.sigmas(1.0)) for form, value in zip(forms, values, strict=True)]
+    # A ledger of its own: the run's is charged once the release is on the disk.
+    gate, noised = Gate(Ledger(agreement.budget), noise), agreement.noise == "shares"
+    try:
+        for one in totals:
+            if one.value.max(initial=0) >= _LARGEST_SUM or one.value.min(initial=0) <= -_LARGEST_SUM:
+                raise SettingsInvalid(f"{one.name}: a sum passes 2^62")
+        return gate.release_totals(question.name, forms, totals, mu=question.mu, noised=noised)
+    except DiscreetError as error:
+        raise Refused(
+            f"wrong shares: the answers to round {position.round} do not add up to a sum over users, so some silo has "
+            f"masked or summed otherwise than agreed ({error}). Go on without that silo ('discreet federate drop'), or "
+            "end the run with the rounds before ('discreet federate finish')"
+        ) from None

@@ -16,8 +16,8 @@ from discreet.methods.prototypes.public.server import build_item_side, model_of
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
 from discreet.model.wire import item_side_from_bytes, item_side_to_bytes
-from discreet.silos.shared.messages import digest
-from discreet.silos.shared.prototypes import PrototypeAgreement, decode_prototypes
+from discreet.silos.shared.agreement import PrototypeAgreement
+from discreet.silos.shared.messages import decode_prototypes, digest
 from discreet.silos.shared.store import COORDINATOR, Store, StoreOwner
 
 __all__ = ["PrototypeCoordinator"]

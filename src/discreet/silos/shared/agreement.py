@@ -1,7 +1,6 @@
 """What all organisations have signed up to, out of band, before they train together: one JSON file for all.
 
-There are two ways: contributions summed round by round, and one message of private prototypes from each silo
-(:mod:`discreet.silos.shared.prototypes`).
+There are two ways: contributions summed round by round, and one message of private prototypes from each silo.
 """
 
 from __future__ import annotations
@@ -11,10 +10,10 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import (
     BaseModel,
@@ -33,18 +32,28 @@ from discreet.catalogue.scale import why_no_range
 from discreet.errors import Refused, SettingsInvalid
 from discreet.methods.lookup import check_allowed, find_public_half
 from discreet.methods.protocol import ProtocolRun
-from discreet.methods.public_half import Facts, PublicHalf
+from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
+from discreet.methods.public_half import Facts, PublicHalf, check_features
 from discreet.methods.settings import PrivateSettings
 from discreet.privacy.budget import Budget
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.pure.ledger import PureLedger
 
-__all__ = ["MOST_WORDS", "Agreement", "BaseAgreement", "Name", "read_agreement"]
+__all__ = [
+    "Agreement",
+    "AnyAgreement",
+    "BaseAgreement",
+    "Name",
+    "PrototypeAgreement",
+    "load_agreement",
+    "parse_agreement",
+]
 
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
 _LARGEST_FILE = 1 << 20
 # Names of columns go into every statement, which must fit into a message.
 _MOST_FEATURES, _LONGEST_FEATURE = 64, 200
-MOST_WORDS = 2 << 20
+_MOST_WORDS = 2 << 20
 """Bytes that a message has at most beside its numbers: header or statement, and signature."""
 # A model of items with features has weights for each column of their matrix: a few vocabularies of 50,000 words for
 # each feature, times the rank.
@@ -68,6 +77,7 @@ class BaseAgreement(BaseModel):
     version: Literal[1] = 1
     name: Annotated[str, Field(min_length=1, max_length=200)]
     nonce: _Hex32
+    silos: dict[Name, _Hex32] | tuple[Name, ...]
     epsilon: float
     catalogue: _Hex32
     n_items: Annotated[int, Field(ge=2, lt=2**31)]
@@ -96,7 +106,7 @@ class BaseAgreement(BaseModel):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read an agreement, checked."""
-        return cls.parse(read_agreement(path))
+        return cls.parse(_text_of(path))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it for the others to compare and keep."""
@@ -119,9 +129,14 @@ class BaseAgreement(BaseModel):
         return self.rating_range is not None
 
     @property
+    def scale(self) -> RatingScale:
+        """Of the ratings."""
+        return RatingScale(self.rating_range)
+
+    @property
     def roster(self) -> tuple[str, ...]:
         """Names of all silos, sorted."""
-        raise NotImplementedError
+        return tuple(sorted(self.silos))
 
     @property
     def most_bytes(self) -> int:
@@ -301,9 +316,8 @@ class Agreement(BaseAgreement):
     def facts(self, features: ItemFeatures | None) -> Facts:
         """What is public before the first question, with the items' features, which the agreement has a digest of."""
         mu = Ledger(self.budget).remaining_mu * math.sqrt(1.0 - self.spare)
-        scale = RatingScale(self.rating_range)
         excess = self.noise_excess(len(self.silos))
-        return Facts(self.n_items, scale, self.budget, mu, excess, features=features)
+        return Facts(self.n_items, self.scale, self.budget, mu, excess, features=features)
 
     @property
     def budget(self) -> Budget:
@@ -317,15 +331,10 @@ class Agreement(BaseAgreement):
             raise SettingsInvalid(f"{self.method} asks nothing, so there is nothing to do together")
 
     @property
-    def roster(self) -> tuple[str, ...]:
-        """Names of all silos, sorted."""
-        return tuple(sorted(self.silos))
-
-    @property
     def most_bytes(self) -> int:
         """Length that no message of the run exceeds."""
         numbers = self.half.numbers(self.settings, self.n_items)
-        return MOST_WORDS + 8 * (numbers + _FEATURE_NUMBERS * len(self.features or ()))
+        return _MOST_WORDS + 8 * (numbers + _FEATURE_NUMBERS * len(self.features or ()))
 
     @property
     def smallest_roster(self) -> int:
@@ -344,7 +353,80 @@ class Agreement(BaseAgreement):
         return max(self.honest - (len(self.silos) - roster), 1)
 
 
-def read_agreement(path: str | os.PathLike[str]) -> bytes:
+class PrototypeAgreement(BaseAgreement):
+    """To send one message of prototypes each: all there is to know but the ratings, as no question is asked."""
+
+    method: Literal["prototypes"] = "prototypes"
+    silos: Annotated[tuple[Name, ...], Field(min_length=1, max_length=1000)]
+    settings: PrototypeSettings = PrototypeSettings()
+    factors: FactorSettings = FactorSettings()
+
+    @classmethod
+    def make(cls, name: str, *, silos: Iterable[str], **fields: Any) -> Self:
+        """A new run."""
+        return cls._make(name, silos=tuple(sorted(silos)), **fields)
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        try:
+            check_features(self.method, used=False, given=self.features is not None)
+        except SettingsInvalid as error:
+            raise ValueError(str(error)) from None
+        if self.silos != tuple(sorted(self.silos)):
+            raise ValueError("the silos must be in the order of their names")
+        if self.rating_range is not None and self.rating_range[0] < 0.0:
+            raise ValueError(
+                "prototypes are non-negative: shift the rating range so that it starts at 0 or above"
+            )
+        return self
+
+    @property
+    def delta(self) -> float:
+        """What each silo's users may spend beside epsilon; nothing with the paper's clustering."""
+        return self.settings.delta if self.settings.clustering == "lloyd" else 0.0
+
+    @property
+    def most_bytes(self) -> int:
+        """Length that no message of the run exceeds."""
+        prototypes, items = self.settings.most_prototypes, self.n_items
+        # Prototypes with a bit for each entry, or evidence, which has two numbers more for each item; and in single
+        # precision the model's offsets and factors.
+        up = prototypes * items // 8 + 1 + 4 * prototypes * (items + 1) + 8 * items
+        return _MOST_WORDS + max(up, 4 * items * (1 + self.factors.rank))
+
+    @property
+    def smallest_roster(self) -> int:
+        """Fewest silos that a run may have: each silo's message is private on its own."""
+        return 1
+
+    def check_budget(self) -> None:
+        """Refuse a budget that is none."""
+        if self.settings.clustering == "lloyd":
+            Budget(self.epsilon, self.delta).check_users(self.settings.users)
+        else:
+            PureLedger(self.epsilon)
+
+
+AnyAgreement: TypeAlias = Agreement | PrototypeAgreement
+
+
+def load_agreement(path: str | os.PathLike[str]) -> AnyAgreement:
+    """Read an agreement of either kind, checked."""
+    return parse_agreement(_text_of(path))
+
+
+def parse_agreement(text: bytes) -> AnyAgreement:
+    """An agreement of either kind from the text of its file, checked."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        content = None
+    if isinstance(content, dict) and content.get("method") == "prototypes":
+        return PrototypeAgreement.parse(text)
+    return Agreement.parse(text)
+
+
+def _text_of(path: str | os.PathLike[str]) -> bytes:
     """The text of an agreement's file."""
     try:
         with Path(path).open("rb") as file:

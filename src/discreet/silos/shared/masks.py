@@ -23,6 +23,7 @@ from discreet.types import Ints, Words
 __all__ = [
     "from_totals",
     "generate_key",
+    "joined",
     "key_stream",
     "mask",
     "mask_key",
@@ -67,7 +68,7 @@ def mask_key(private: bytes, name: str, peer: str, key: str, *, salt: bytes, con
         shared = own.exchange(X25519PublicKey.from_public_bytes(bytes.fromhex(key)))
     except ValueError:
         raise Refused(f"the public key of {peer} in the agreement is not a usable X25519 key") from None
-    info = _joined((b"discreet mask 1", context, first.encode(), second.encode()))
+    info = joined((b"discreet mask 1", context, first.encode(), second.encode()))
     return HKDF(SHA256(), 32, salt, info).derive(shared)
 
 
@@ -77,7 +78,7 @@ def noise_secret(private: bytes, *, salt: bytes, context: bytes, totals: bytes) 
     Proof note: ``privacy/gaussian/proofs/keyed.md``.
     """
     _private(private)
-    info = _joined((b"discreet noise 1", context, totals))
+    info = joined((b"discreet noise 1", context, totals))
     return HKDF(SHA256(), 32, salt, info).derive(private)
 
 
@@ -101,7 +102,7 @@ def to_totals(vector: Words, shapes: Sequence[tuple[int, ...]]) -> list[Ints]:
     return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
-def _joined(parts: Sequence[bytes]) -> bytes:
+def joined(parts: Sequence[bytes]) -> bytes:
     """Every part with its length, so that no two contexts run together to the same bytes."""
     return b"".join(len(part).to_bytes(4, "little") + part for part in parts)
 

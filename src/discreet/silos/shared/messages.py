@@ -1,27 +1,36 @@
-"""What goes between the coordinator and the silos in a run of sums, as bytes and back.
+"""What goes between the coordinator and the silos, as bytes and back. Nothing is ever unpickled.
 
 Before anybody pays for a sum, every silo of the roster signs that it will be there (:class:`RollCall`,
 :class:`PresentMessage`). A silo answers a question only with the signatures of all silos of its roster. So whoever is
 away when the roll is called costs the others nothing, and no server can show two silos different rosters of one sum.
-A question carries the release of the round before it, so that every silo can follow the conversation on its own
-and compare what it is asked with what it expects.
+A question carries the release of the round before it, so that every silo can follow the protocol on its own
+and compare what it is asked with what it expects. Prototypes need one message from each silo and no question.
+
+As bytes, a message is
+
+    4 bytes   mark of the kind of message
+    4 bytes   length of the header, little endian
+    header    JSON of bounded size; lists name and shape of every array in order
+    arrays    8 bytes a number, little endian, one after another; then nothing, or the body of a model or prototypes
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
-from pydantic import Field
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from discreet.errors import ModelInvalid, Refused
+from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.query import Query
 from discreet.model.wire import KIND, from_parts, to_parts
-from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.encoding import Header, decode, encode
+from discreet.silos.shared.agreement import Agreement, Name, PrototypeAgreement
 from discreet.silos.shared.signing import SIGNATURE_BYTES, SigningKey, is_signed
 from discreet.types import AnyArray, Floats, Words
 
@@ -30,25 +39,99 @@ __all__ = [
     "PRESENT",
     "QUESTION",
     "AnswerMessage",
+    "Header",
     "PresentMessage",
     "QuestionMessage",
     "RollCall",
     "check_signed",
+    "decode",
+    "decode_prototypes",
     "digest",
+    "encode",
+    "encode_prototypes",
 ]
 
-
-CALL, PRESENT, QUESTION, ANSWER = b"dsC1", b"dsH1", b"dsQ1", b"dsA1"
+_MOST_HEADER = 1 << 20
+_PREFIX = 8
+CALL, PRESENT, QUESTION, ANSWER, PROTOTYPES = b"dsC1", b"dsH1", b"dsQ1", b"dsA1", b"dsP1"
 """Marks of the kinds of message."""
 _RELEASE = "release:"
 _DOMAIN = b"discreet roll call 1"
+# Budgets are sums of shares, and values travel as 32-bit numbers: the last bits may differ.
+_ROOM = 1.0 + 1e-6
 
 Hex16 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Hex32 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0, le=10_000)]
-Name = Annotated[str, Field(min_length=1, max_length=63)]
 Roster = Annotated[tuple[Name, ...], Field(min_length=1, max_length=1000)]
 Signature = Annotated[str, Field(pattern=rf"^[0-9a-f]{{{2 * SIGNATURE_BYTES}}}$")]
+_Array = npt.NDArray[Any]
+
+
+class Header(BaseModel):
+    """What every header has: which arrays follow. Frozen, strict, nothing unknown, no infinities."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    arrays: Annotated[
+        list[
+            tuple[
+                Annotated[str, Field(max_length=64)],
+                Annotated[list[Annotated[int, Field(ge=0, lt=2**40)]], Field(max_length=3)],
+            ]
+        ],
+        Field(max_length=256),
+    ]
+
+
+H = TypeVar("H", bound=Header)
+
+
+def encode(
+    mark: bytes,
+    header: type[Header],
+    facts: Mapping[str, Any],
+    arrays: Mapping[str, _Array],
+    kind: str = "<f8",
+) -> bytes:
+    """The message. ``kind`` is ``"<f8"`` or ``"<u8"``."""
+    listed = [(name, list(array.shape)) for name, array in arrays.items()]
+    text = header(**facts, arrays=listed).model_dump_json().encode()
+    parts = [mark, len(text).to_bytes(4, "little"), text]
+    parts += [np.ascontiguousarray(array, dtype=kind).tobytes() for array in arrays.values()]
+    return b"".join(parts)
+
+
+def decode(
+    body: bytes, mark: bytes, header_type: type[H], most: int, kind: str = "<f8", *, rest: bool = False
+) -> tuple[H, dict[str, _Array], bytes]:
+    """Header and arrays of a message of at most ``most`` bytes, and what follows them, if something may (``rest``)."""
+    if len(body) > most:
+        raise Refused(f"a message of {len(body):,} bytes is larger than any in this run ({most:,})")
+    if body[:4] != mark:
+        raise Refused("this is not a message of the expected kind")
+    end = _PREFIX + int.from_bytes(body[4:_PREFIX], "little")
+    if not _PREFIX < end <= min(len(body), _PREFIX + _MOST_HEADER):
+        raise Refused("the message is cut short or its header is too large")
+    try:
+        header = header_type.model_validate_json(body[_PREFIX:end])
+    except (ValidationError, RecursionError):
+        raise Refused("the message's header is not what this version of discreet writes") from None
+    sizes = [math.prod(shape) for _, shape in header.arrays]
+    names = [name for name, _ in header.arrays]
+    over = len(body) - end - 8 * sum(sizes)
+    if over < 0 or (over > 0 and not rest) or len(set(names)) < len(names):
+        raise Refused("the message's arrays do not match its header")
+    arrays, start = {}, end
+    for (name, shape), size in zip(header.arrays, sizes, strict=True):
+        # Copied: a view would be read-only and out of step with the processor's words.
+        flat = np.frombuffer(body, dtype=kind, count=size, offset=start)
+        try:
+            arrays[name] = flat.reshape(shape).copy()
+        except ValueError:  # nothing in it, and more places than can be counted
+            raise Refused("the message's arrays do not match its header") from None
+        start += 8 * size
+    return header, arrays, body[start:]
 
 
 class _CallHeader(Header):
@@ -75,6 +158,12 @@ class _AnswerHeader(Header):
     silo: Name
     question: Hex32
     fixed_noise: bool
+
+
+class _PrototypesHeader(Header):
+    run: str
+    silo: str
+    digest: str
 
 
 @dataclass(frozen=True)
@@ -204,6 +293,29 @@ def _check_signature(agreement: Agreement, call: RollCall, name: str, signature:
         raise Refused(f"{name} has not signed the roll call of round {call.round} with these silos")
 
 
+def encode_prototypes(agreement: PrototypeAgreement, silo: str, message: PrototypeMessage) -> bytes:
+    """The one message of a silo."""
+    content = message.to_bytes()
+    facts = {"run": agreement.run_id, "silo": silo, "digest": digest(content)}
+    return encode(PROTOTYPES, _PrototypesHeader, facts, {}) + content
+
+
+def decode_prototypes(body: bytes, agreement: PrototypeAgreement) -> tuple[str, PrototypeMessage]:
+    """Whose message it is, and what is in it."""
+    header, _, content = decode(body, PROTOTYPES, _PrototypesHeader, agreement.most_bytes, rest=True)
+    if header.run != agreement.run_id:
+        raise Refused("the message belongs to another run; compare agreements")
+    facts = header.model_dump(exclude={"arrays"})
+    if header.digest != digest(content) or body != encode(PROTOTYPES, _PrototypesHeader, facts, {}) + content:
+        raise Refused("the message was damaged on its way")
+    try:
+        message = PrototypeMessage.from_bytes(content)
+    except ModelInvalid as error:
+        raise Refused(str(error)) from None
+    _check_prototypes(message, agreement)
+    return header.silo, message
+
+
 def digest(body: bytes) -> str:
     """SHA-256 of a message, in hex."""
     return hashlib.sha256(body).hexdigest()
@@ -262,3 +374,21 @@ def _facts(body: bytes, mark: bytes, header: type[Header], agreement: Agreement)
     if arrays:
         raise Refused("the message holds arrays, where none belong")
     return facts
+
+
+def _check_prototypes(message: PrototypeMessage, agreement: PrototypeAgreement) -> None:
+    if (message.catalogue, message.scale) != (agreement.catalogue, agreement.scale):
+        raise Refused("the prototypes are over another catalogue or scale than agreed on")
+    prototypes, items = message.values.shape
+    if prototypes > agreement.settings.most_prototypes or items != agreement.n_items:
+        raise Refused("there are more prototypes than agreed on, or they have more or fewer items")
+    if (message.evidence is not None) != (agreement.settings.rows(agreement.explicit) == "level"):
+        raise Refused("the prototypes are of another kind than agreed on: of ratings, or of deviations")
+    if message.values.max(initial=0.0) > agreement.scale.bounds[1] * _ROOM:
+        raise Refused("the prototypes leave the agreed scale")
+    if message.statement.private and message.statement.silos is None:
+        raise Refused("the prototypes do not say what a user in two silos pays")
+    own = message.statement.own if message.statement.private else None
+    spent = (0.0, 0.0) if own is None else (own.epsilon, own.delta)
+    if spent[0] > agreement.epsilon * _ROOM or spent[1] > agreement.delta * _ROOM:
+        raise Refused("the prototypes have cost their users more than was agreed on")

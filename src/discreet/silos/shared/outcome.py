@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from discreet.catalogue import Catalogue, RatingScale
+from discreet.catalogue import Catalogue
 from discreet.errors import ModelInvalid, Refused
+from discreet.methods.prototypes.public.server import METHOD, wrong_kind
 from discreet.methods.public_half import described
 from discreet.methods.query import Trained
 from discreet.model import Model
@@ -18,10 +19,10 @@ from discreet.privacy.costs import Carried
 from discreet.privacy.gaussian.noise import FIXED_KEY
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.statement import SiloTerms, Statement, owed_in_silos
-from discreet.silos.shared.agreement import Agreement, BaseAgreement
-from discreet.silos.shared.encoding import Header, decode, encode
+from discreet.silos.shared.agreement import Agreement, AnyAgreement, BaseAgreement, PrototypeAgreement
+from discreet.silos.shared.messages import Header, decode, encode
 
-__all__ = ["build_model", "decode_model", "encode_model", "read_model", "state"]
+__all__ = ["build_model", "decode_model", "encode_model", "open_model", "state"]
 
 _MARK = b"dsM1"
 
@@ -114,22 +115,29 @@ def _precision(side: AnySide) -> Literal["double", "single"]:
     return "single" if exact else "double"
 
 
+def open_model(body: bytes, agreement: AnyAgreement, catalogue: Catalogue, own: Statement | None) -> Model:
+    """The model that came down at the end; refuses what is none of this run, or promises too much."""
+    if isinstance(agreement, PrototypeAgreement):
+        return _decode_prototype_model(body, agreement, catalogue, own)
+    return decode_model(body, agreement, catalogue)
+
+
 def decode_model(body: bytes, agreement: Agreement, catalogue: Catalogue) -> Model:
     """The model of a run whose sums were released; refuses what is none of this run."""
-    model = read_model(body, agreement, catalogue)
+    model = _read_model(body, agreement, catalogue)
     if not _as_agreed(model.statement, agreement):
         raise Refused("the model that the server sent at the end promises more privacy than was agreed")
     return model
 
 
-def read_model(body: bytes, agreement: BaseAgreement, catalogue: Catalogue) -> Model:
+def _read_model(body: bytes, agreement: BaseAgreement, catalogue: Catalogue) -> Model:
     """The model in a message; what it promises is for the caller to judge."""
     header, _, content = decode(body, _MARK, _Header, agreement.most_bytes, rest=True)
     if header.run != agreement.run_id:
         raise Refused("what the server sent at the end is not the model of this run")
     try:
         side = side_from_bytes(content)
-        if side.scale != RatingScale(agreement.rating_range):
+        if side.scale != agreement.scale:
             raise Refused("the model that the server sent at the end is for other ratings than was agreed")
         return Model(side, catalogue, Statement.from_json(header.statement), header.method, header.settings)
     except ModelInvalid as error:
@@ -151,3 +159,30 @@ def _as_agreed(statement: Statement, agreement: Agreement) -> bool:
         and (stated.count, stated.honest, stated.noise) == (owed.count, owed.honest, owed.noise)
         and stated.epsilon_in_two >= owed.epsilon_in_two
     )
+
+
+def _decode_prototype_model(
+    body: bytes, agreement: PrototypeAgreement, catalogue: Catalogue, own: Statement | None = None
+) -> Model:
+    """The model that came down; refuses what is none of this run, or hides what the silo's users have paid."""
+    model = _read_model(body, agreement, catalogue)
+    level = agreement.settings.rows(agreement.explicit) == "level"
+    wrong = wrong_kind(model.factors, agreement.factors, level=level)
+    if (model.method, model.factors.n_items) != (METHOD, agreement.n_items) or wrong is not None:
+        raise Refused(
+            f"the model that the server sent at the end {wrong or 'is not of the kind that was agreed on'}"
+        )
+    if own is not None and model.statement.private and not _covers(model.statement, own):
+        raise Refused(
+            "the model that the server sent at the end promises more privacy than this silo's users have"
+        )
+    return model
+
+
+def _covers(statement: Statement, own: Statement) -> bool:
+    """Whether a statement that calls itself private owns up to all that a silo's own says was paid."""
+    if not own.private or statement.silos is None or statement.relation != own.relation:
+        return False
+    stated = statement.epsilon or 0.0, statement.delta or 0.0, statement.silos.epsilon_in_two
+    paid = own.epsilon or 0.0, own.delta or 0.0, own.silos.epsilon_in_two if own.silos else 0.0
+    return all(one >= owed for one, owed in zip(stated, paid, strict=True))

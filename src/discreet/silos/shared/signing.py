@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from discreet.errors import Refused, SettingsInvalid
 from discreet.silos.shared.agreement import BaseAgreement
+from discreet.silos.shared.masks import joined
 
 __all__ = [
     "MARK",
@@ -69,7 +70,7 @@ class SigningKey:
 
     def sign(self, *parts: bytes) -> bytes:
         """A signature over all parts, each with its length; the first one says what for."""
-        return Ed25519PrivateKey.from_private_bytes(self._private).sign(_joined(parts))
+        return Ed25519PrivateKey.from_private_bytes(self._private).sign(joined(parts))
 
     @property
     def shown(self) -> str:
@@ -127,7 +128,7 @@ def signing_public_key(private: bytes) -> str:
 def is_signed(public: str, signature: bytes, *parts: bytes) -> bool:
     """Whether whoever has the private half of this key has signed these parts."""
     try:
-        Ed25519PublicKey.from_public_bytes(bytes.fromhex(public)).verify(signature, _joined(parts))
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(public)).verify(signature, joined(parts))
     except (InvalidSignature, ValueError):
         return False
     return True
@@ -148,7 +149,3 @@ def _key_of(agreement: BaseAgreement, name: str) -> str:
 
 def _parts(agreement: BaseAgreement, kind: str, sender: str, body: bytes) -> tuple[bytes, ...]:
     return (_DOMAIN, agreement.digest.encode(), kind.encode(), sender.encode(), hashlib.sha256(body).digest())
-
-
-def _joined(parts: tuple[bytes, ...]) -> bytes:
-    return b"".join(len(part).to_bytes(4, "little") + part for part in parts)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from discreet.errors import Refused, SettingsInvalid
 from discreet.private_files import make_private, private_folder
-from discreet.silos.shared.encoding import Header, decode, encode
+from discreet.silos.shared.messages import Header, decode, encode
 
 __all__ = [
     "COORDINATOR",

@@ -1,18 +1,23 @@
-"""What silos of both kinds of runs do with the model at the end, and when they are started again after it."""
+"""What silos of both kinds of runs do: enter the run into their data set's ledger, and take the model at its end."""
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from discreet.catalogue import Catalogue
+from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.model import Model
 from discreet.model.saving import save_once
+from discreet.privacy.account.ledger_file import LedgerFile, LedgerRun
+from discreet.privacy.budget import Budget
+from discreet.privacy.costs import Carried, Price
 from discreet.privacy.statement import Statement
-from discreet.silos.shared.agreement import Agreement
-from discreet.silos.shared.agreements import AnyAgreement, open_model
+from discreet.silos.shared.agreement import Agreement, AnyAgreement, PrototypeAgreement
+from discreet.silos.shared.outcome import open_model
 from discreet.silos.shared.store import StoreOwner
 
-__all__ = ["Party"]
+__all__ = ["Party", "begin_run"]
 
 
 class Party(StoreOwner):
@@ -58,3 +63,34 @@ class Party(StoreOwner):
                 self._store.forget_bodies("answer")
             self._store.add("finished")
         self._store.forget_deleted()
+
+
+def begin_run(
+    ledger: LedgerFile, agreement: AnyAgreement, name: str, paid: Carried | None = None
+) -> LedgerRun:
+    """Enter a silo's part in a run, or go on with it after a stop; before the silo's ratings are read.
+
+    Notes
+    -----
+    **Privacy.** The whole agreed budget counts once anything was charged: a round may be repeated, and what it
+    costs then follows from who stayed away.
+    """
+    budget: Budget | float = agreement.epsilon
+    if isinstance(agreement, PrototypeAgreement):
+        price = PrivatePrototypes(agreement.settings).price(agreement.epsilon)
+        if price.kind == "gaussian":
+            budget = Budget(agreement.epsilon, agreement.delta)
+    else:
+        budget = agreement.budget
+        price = Price(kind="gaussian", mu=agreement.budget.mu)
+    known = hashlib.sha256(f"{agreement.digest} silo {name}".encode()).hexdigest()[:32]
+    return ledger.begin(
+        budget,
+        price,
+        method=agreement.method,
+        adaptive=True,
+        model=agreement.run_id,
+        trust="silos",
+        run=known,
+        carried=paid,
+    )

@@ -12,10 +12,10 @@ from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.privacy.pure.noise import PureNoise
 from discreet.privacy.statement import Statement
-from discreet.silos.shared.prototypes import PrototypeAgreement, encode_prototypes
+from discreet.silos.shared.agreement import PrototypeAgreement
+from discreet.silos.shared.messages import encode_prototypes
 from discreet.silos.shared.store import Store
 from discreet.silos.silo.checks import check_public
-from discreet.silos.silo.ledger import check_noise_key
 from discreet.silos.silo.party import Party
 
 __all__ = ["PrototypeSilo"]
@@ -34,6 +34,7 @@ class PrototypeSilo(Party):
     """
 
     agreement: PrototypeAgreement
+    _noise: PureNoise | None = None  # tests have their own
 
     def __init__(
         self,
@@ -42,16 +43,14 @@ class PrototypeSilo(Party):
         name: str,
         ratings: Ratings,
         *,
-        fixed_noise_key_not_private: bytes | None = None,
         journal: LedgerRun | None = None,
     ) -> None:
         check_public(agreement, ratings)
-        check_noise_key(fixed_noise_key_not_private, journal)
         if name not in agreement.roster:
             raise Refused(f"{name} is not in the agreement")
         self.agreement, self.name = agreement, name
         self._ratings = ratings
-        self._noise_key, self._journal = fixed_noise_key_not_private, journal
+        self._journal = journal
         self._store = Store(Path(store), agreement.digest, f"silo {name}")
 
     def answer(self, question: bytes = b"") -> bytes:
@@ -99,11 +98,12 @@ class PrototypeSilo(Party):
     def _make(self) -> None:
         """Charge, draw and keep, in this order of consequence: nothing is known to anybody before it is kept."""
         method = PrivatePrototypes(self.agreement.settings)
-        noise = None if self._noise_key is None else PureNoise(key=self._noise_key)
         message, refusal = b"", None
         paid: Statement | None
         try:
-            made = method.message(self._ratings, self.agreement.epsilon, noise=noise, journal=self._journal)
+            made = method.message(
+                self._ratings, self.agreement.epsilon, noise=self._noise, journal=self._journal
+            )
             message, paid = encode_prototypes(self.agreement, self.name, made), made.statement
         except TooFewUsers as small:
             refusal, paid = str(small), small.statement

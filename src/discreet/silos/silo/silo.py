@@ -41,7 +41,6 @@ from discreet.silos.shared.position import Position, charge_detail, charge_name
 from discreet.silos.shared.signing import SigningKey
 from discreet.silos.shared.store import Store, pack, unpack
 from discreet.silos.silo.checks import check_question, check_ratings, same_release
-from discreet.silos.silo.ledger import check_noise_key
 from discreet.silos.silo.party import Party
 from discreet.types import Floats
 
@@ -70,12 +69,10 @@ class Silo(Party):
         private_key: bytes,
         ratings: Ratings,
         *,
-        fixed_noise_key_not_private: bytes | None = None,
         journal: LedgerRun | None = None,
         signing: SigningKey | None = None,
     ) -> None:
         check_ratings(agreement, ratings)
-        check_noise_key(fixed_noise_key_not_private, journal)
         assert ratings.catalogue is not None
         features, self._paid = ratings.catalogue.features, ratings.catalogue.paid
         if agreement.silos.get(name) != public_key(private_key):
@@ -84,7 +81,7 @@ class Silo(Party):
         self._private_key, self._signing = private_key, signing
         self._engine = MemoryEngine(_private_half(agreement), ratings)
         self._domain = ratings.rules.domain(explicit=ratings.explicit, listed=True)
-        self._noise_key, self._journal = fixed_noise_key_not_private, journal
+        self._journal = journal
         self._store = Store(Path(store), agreement.digest, f"silo {name}")
         self._position, self._begun = Position(agreement, features), False
         self._release: Mapping[str, Floats] = {}
@@ -259,8 +256,6 @@ class Silo(Party):
     def _shares(self, message: QuestionMessage, question: str, sums: Sequence[Total]) -> ShareNoise:
         """This silo's part of the noise, which follows from its key, the question and the totals it is added to."""
         honest = self.agreement.honest_among(len(message.roster))
-        if self._noise_key is not None:
-            return ShareNoise(honest, key=self._noise_key + f"|{message.round}|{message.attempt}".encode())
         totals = hashlib.sha256()
         for total in sums:
             totals.update(f"{total.name} {total.value.shape}".encode())

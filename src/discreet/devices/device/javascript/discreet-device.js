@@ -1,6 +1,6 @@
 /* A device in JavaScript: one ES module, no dependency, for browsers and Node.
  *
- * The same mechanism as the Python files beside it (question.py, item_side.py, fold_in.py, answer.py,
+ * The same mechanism as the Python files beside it (question.py, item_side.py, answer.py,
  * store.py, client.py): given the same bytes and the same coins it gives the same answers, to the last
  * bit, and refuses the same things. tests/devices/javascript compares the two.
  *
@@ -441,7 +441,7 @@ export class ItemSide {
   }
 }
 
-/* ---- folding a device's ratings in (fold_in.py): the same sums in the same order ---- */
+/* ---- folding a device's ratings in (item_side.py): the same sums in the same order ---- */
 
 /** Offset and vector that minimise the squared residuals plus the two penalties. */
 export function foldIn(items, values, side) {
@@ -593,7 +593,7 @@ export function report(task, round, device, bit) {
   return JSON.stringify({ task, round, device: toHex(device), bit });
 }
 
-/* ---- recommendations, which cost nothing (fold_in.py) ---- */
+/* ---- recommendations, which cost nothing (item_side.py) ---- */
 
 /** Predicted ratings of items, each within the range. */
 export function predict(ratings, side, range, items) {

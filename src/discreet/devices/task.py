@@ -1,17 +1,38 @@
-"""Public settings of a task, and its rounds: which question, of whom, at what cost; fixed before the first answer."""
+"""A task: its public settings, its rounds (which question, of whom, at what cost), and the model that it ends in."""
 
 from __future__ import annotations
 
 import math
 from typing import Annotated, Literal, NamedTuple
 
+import numpy as np
 from pydantic import Field
 
+from discreet.catalogue import Catalogue
 from discreet.devices.device.question import Kind
+from discreet.devices.estimator import noise_variance
 from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.methods.settings import Auto, Settings
+from discreet.model import Model
+from discreet.model.item_side import ItemSide
+from discreet.model.item_weights import AnySide, ItemWeights, Sums
+from discreet.privacy.gaussian.noise import why_not_private
+from discreet.privacy.local.coin import Coin
+from discreet.privacy.pure.ledger import PureLedger, state_pure
+from discreet.privacy.statement import Statement
 
-__all__ = ["BEST_EPSILON", "METHOD", "DeviceSettings", "Schedule", "Step", "rotations_for"]
+__all__ = [
+    "BEST_EPSILON",
+    "METHOD",
+    "DeviceSettings",
+    "Schedule",
+    "Step",
+    "model_of",
+    "popularity_list",
+    "refuse_paid",
+    "rotations_for",
+    "state_task",
+]
 
 METHOD = "devices"
 """Name of the method in a model's folder."""
@@ -110,3 +131,80 @@ class Schedule:
 def rotations_for(dimension: int) -> int:
     """Number of public rotations for vectors of this length: 16, fewer where memory would pass 64 MiB."""
     return max(1, min(16, _SUMS // dimension))
+
+
+_PUBLIC = (
+    "the item catalogue",
+    "the rating range",
+    "all settings, and how much one user's ratings vary",
+    "each device's pseudonym, and with it which rounds it was asked in",
+)
+
+
+def refuse_paid(catalogue: Catalogue) -> None:
+    """Refuse a catalogue that a run has found: what that run cost does not add up with what devices promise."""
+    if catalogue.paid is not None:
+        raise SettingsInvalid(
+            "a run on somebody's server has found this catalogue, and devices trust no server: give a public list of "
+            "items. If it is public by now, Catalogue(catalogue.ids) says so"
+        )
+
+
+def model_of(
+    found: ItemSide,
+    catalogue: Catalogue,
+    schedule: Schedule,
+    asked: int,
+    answers: int,
+    coin: Coin | None = None,
+) -> Model:
+    """The model of a task of which so many rounds were asked, and so many answers were released."""
+    settings = schedule.settings
+    side: AnySide = found if settings.goal == "rate" else popularity_list(found, schedule.cost, answers)
+    return Model(side, catalogue, state_task(schedule, asked, coin), METHOD, settings.model_dump())
+
+
+def popularity_list(side: ItemSide, cost: float, answers: int) -> ItemWeights:
+    """The list that popularity alone makes: a table without weights, whose counts carry their noise.
+
+    The noise follows from the epsilon of one answer and from how many there were.
+    """
+    counts = np.zeros(side.n_items) if side.popularity is None else side.popularity
+    nothing, none = np.zeros(0, np.float32), np.zeros(0, np.int32)
+    noise = math.sqrt(noise_variance(cost, answers))
+    return ItemWeights(
+        side.scale,
+        counts,
+        counts if np.ptp(counts) > 0.0 else np.zeros(side.n_items),
+        np.zeros(side.n_items + 1, np.int64),
+        none,
+        nothing,
+        nothing,
+        np.zeros(side.n_items),
+        0.0,
+        Sums(none, nothing, 0.0, noise, float(answers), 0.0),
+    )
+
+
+def state_task(schedule: Schedule, asked: int, coin: Coin | None = None) -> Statement:
+    """State what any one device can have spent once the questions of so many rounds went out.
+
+    Devices pay for an answer when they give it, so an open round counts, whether or not its answers are in the model.
+    ``coin`` is what simulated devices threw: any but the package's own makes the statement say that nothing is private.
+
+    Notes
+    -----
+    **Privacy.** A device answers at most once a pass and pays the same for each answer
+    (``privacy/local/proofs/rotated.md``); its transcript so far is epsilon-LDP for the sum.
+    """
+    begun = schedule.passes_begun(asked)
+    ended = begun == schedule.passes
+    # An epsilon that is a sum of floats is rounded up.
+    ledger = PureLedger(schedule.epsilon if ended else math.nextafter(begun * schedule.cost, math.inf))
+    for number in range(begun):
+        ledger.redeem(ledger.charge(f"answer {number + 1} of one device, one bit", epsilon=schedule.cost))
+    ledger.void(None if coin is None else why_not_private(coin, Coin))
+    to_come = (
+        f"answers still to come: a device that answers every round of the task spends {schedule.epsilon:g}",
+    )
+    return state_pure(ledger, model="local", public=_PUBLIC, not_protected=() if ended else to_come)
