@@ -77,6 +77,7 @@ class BaseAgreement(BaseModel):
     version: Literal[1] = 1
     name: Annotated[str, Field(min_length=1, max_length=200)]
     nonce: _Hex32
+    method: str
     silos: dict[Name, _Hex32] | tuple[Name, ...]
     epsilon: float
     catalogue: _Hex32
