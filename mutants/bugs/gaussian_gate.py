@@ -230,8 +230,8 @@ MUTANTS = (
     Mutant(
         "a sample that is computed again and not compared",
         "engines/memory.py",
-        "        if not same_contributions(",
-        "        if False and not same_contributions(",
+        "    if not same_contributions(",
+        "    if False and not same_contributions(",
         "what one user contributes does not depend on others",
         ("engines/test_recomputed.py",),
     ),

@@ -17,6 +17,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.data.stored import StoredRatings
 from discreet.engines.disk import DiskEngine
+from discreet.engines.memory import check_sample
 from discreet.errors import SettingsInvalid
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.protocol import Engine, Progress
@@ -90,14 +91,20 @@ class GpuEngine:
         if len(blocks) == 1:
             if self._resident is None:
                 self._resident = self._half(self._ratings, self._device)
-            return exact_totals(self._resident.contributions(query), onto)
+            return exact_totals(self._checked(self._resident, self._ratings, query), onto)
         self._resident = None
         totals = None if onto is None else list(onto)
         for block in blocks:
-            users = self._half(self._ratings.take_users(block), self._device)
-            totals = exact_totals(users.contributions(query), totals)
+            some = self._ratings.take_users(block)
+            totals = exact_totals(self._checked(self._half(some, self._device), some, query), totals)
         assert totals is not None
         return totals
+
+    def _checked(self, users: GpuHalf, ratings: Ratings, query: Query[Any]) -> Sequence[Block]:
+        """Their contributions, those of a random sample computed again among themselves."""
+        blocks = users.contributions(query)
+        check_sample(query, blocks, ratings, lambda few: self._half(few, self._device).contributions(query))
+        return blocks
 
 
 def cut(indptr: Indices, order: int, memory: float) -> list[slice]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.recomputed import same_contributions
 from discreet.privacy.gaussian.totals import Total, exact_totals
 
-__all__ = ["MemoryEngine"]
+__all__ = ["MemoryEngine", "check_sample"]
 
 # Users who are computed again for each query: so many at most, and one of so many.
 _MOST, _ONE_OF = 64, 50
@@ -45,18 +45,24 @@ class MemoryEngine:
     def totals(self, query: Query[Any], onto: Sequence[Total] | None = None) -> list[Total]:
         """Every user bounded, all added up; to totals of other users in place, where there are any."""
         blocks = self._users.contributions(query)
-        self._check_sample(query, blocks)
+        check_sample(query, blocks, self._ratings, lambda few: self._half(few).contributions(query))
         return exact_totals(blocks, onto)
 
-    def _check_sample(self, query: Query[Any], blocks: Sequence[Block]) -> None:
-        """Who is in the sample is drawn from the system's entropy, and told nobody."""
-        everybody = self._ratings.n_users
-        number = min(_MOST, max(2, everybody // _ONE_OF), everybody)
-        users = np.array(secrets.SystemRandom().sample(range(everybody), number), dtype=np.int64)
-        if not same_contributions(
-            blocks, users, self._half(self._ratings.take_users(users)).contributions(query)
-        ):
-            raise UnchargedRelease(
-                f"{query.name}: what some user contributes depends on who else is there, so a sum over users is not "
-                "bounded by what one of them adds; nothing was released. This is a bug of the method: report it"
-            )
+
+def check_sample(
+    query: Query[Any],
+    blocks: Sequence[Block],
+    ratings: Ratings,
+    alone: Callable[[Ratings], Sequence[Block]],
+) -> None:
+    """Stop where some users of a batch contribute something else among themselves (``alone``).
+
+    Who is in the sample is drawn from the system's entropy, and told nobody.
+    """
+    number = min(_MOST, max(2, ratings.n_users // _ONE_OF), ratings.n_users)
+    users = np.array(secrets.SystemRandom().sample(range(ratings.n_users), number), dtype=np.int64)
+    if not same_contributions(blocks, users, alone(ratings.take_users(users))):
+        raise UnchargedRelease(
+            f"{query.name}: what some user contributes depends on who else is there, so a sum over users is not "
+            "bounded by what one of them adds; nothing was released. This is a bug of the method: report it"
+        )

@@ -18,6 +18,7 @@ from discreet.data.rows import Columns
 from discreet.engines.disk import DiskEngine
 from discreet.engines.gpu import PER_ENTRY, PER_RATING, GpuEngine
 from discreet.engines.memory import MemoryEngine
+from discreet.errors import UnchargedRelease
 from discreet.kernels import gpu
 from discreet.methods.budgeted.private.contributions import BudgetedContributions
 from discreet.methods.budgeted.private.gpu_contributions import GpuBudgetedContributions
@@ -119,6 +120,30 @@ def test_other_users_do_not_move_when_one_goes(
     after = integers(GpuBudgetedContributions(less, device).contributions(queries[-1]))
     for name, before in integers(blocks).items():
         assert np.array_equal(before[entries if name == "targets" else kept], after[name]), name
+
+
+class AroundTheMean(GpuBudgetedContributions):
+    """Rates everything around the mean of all users: whoever comes moves what the others hand in."""
+
+    def __init__(self, ratings: Any, device: torch.device) -> None:
+        away = ratings.values - ratings.values.mean() + 3.0
+        super().__init__(replace(ratings, values=np.clip(away, 1.0, 5.0)), device)
+
+
+class OneTooMany(GpuBudgetedContributions):
+    """Whoever is asked among few hands in the last user twice."""
+
+    def __init__(self, ratings: Any, device: torch.device) -> None:
+        users = np.arange(ratings.n_users)
+        super().__init__(ratings if len(users) == USERS else ratings.take_users(users[[*users, -1]]), device)
+
+
+def test_who_looks_at_others_is_stopped_before_there_is_noise(
+    world: Any, queries: list[Any], device: torch.device
+) -> None:
+    for half, place in ((AroundTheMean, -1), (AroundTheMean, 0), (OneTooMany, -1)):
+        with pytest.raises(UnchargedRelease, match="depends on who else is there"):
+            GpuEngine(half, world, device, 1e9).totals(queries[place])
 
 
 def test_blocks_of_users_give_the_same_bits(

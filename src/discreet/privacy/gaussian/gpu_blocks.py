@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 import torch
 
 from discreet.kernels import gpu
@@ -17,6 +18,7 @@ from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums
 from discreet.privacy.gaussian.grid import FEATURE, MARGIN, TARGET, WEIGHT
 from discreet.privacy.gaussian.noise import Noise
+from discreet.privacy.gaussian.pattern import Pattern
 from discreet.types import Bools, Floats, Ints
 
 __all__ = ["DeviceStatistics", "device_blocks"]
@@ -120,6 +122,11 @@ def _integers(values: torch.Tensor) -> Ints:
     return array
 
 
+def _rows(values: torch.Tensor, rows: Ints) -> Any:
+    """Some rows, on the host."""
+    return torch.index_select(values, 0, torch.as_tensor(rows, device=values.device)).cpu().numpy()
+
+
 @dataclass(frozen=True, eq=False)
 class _OnDevice:
     """A block of the CPU without users says its name, unit and noise; the users are on the device."""
@@ -153,6 +160,17 @@ class _ByItem(_OnDevice):
     weights: torch.Tensor
     floor: float
 
+    @property
+    def n_users(self) -> int:
+        return self.csr.n_users
+
+    def _entries(self, users: Ints) -> tuple[Pattern, Ints]:
+        """The pairs of some users, and where they are."""
+        starts, stops = _rows(self.csr.indptr, users), _rows(self.csr.indptr, users + 1)
+        indptr = np.concatenate([[0], np.cumsum(stops - starts)])
+        entries = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], stops - starts)
+        return Pattern(indptr, _rows(self.csr.items, entries), self.csr.n_items), entries
+
     def _pairs(self) -> torch.Tensor:
         """c_j / unit of each pair, divided before anything is squared."""
         return torch.index_select(self.weights / self.unit, 0, self.csr.items)
@@ -172,6 +190,13 @@ class _Gradient(_ByItem):
         weighted = self._pairs() * self.targets.to(torch.float64)
         return _host(_square_norms(self.features) * gpu.user_sums(self.csr, weighted * weighted))
 
+    def chosen(self, users: Ints) -> Block:
+        """Some users' part, as a block of the CPU."""
+        pattern, entries = self._entries(users)
+        features, targets = _rows(self.features, users), _rows(self.targets, entries)
+        block: Block = replace(self.form, pattern=pattern, features=features, targets=targets)
+        return block
+
     def without(self, users: Bools) -> _Gradient:
         return replace(self, features=_silenced(self.features, users))
 
@@ -187,6 +212,11 @@ class _Weight(_ByItem):
         whole = self.omega.to(torch.float64)
         return _host(whole * whole * self._weight_sums())
 
+    def chosen(self, users: Ints) -> Block:
+        """Some users' part, as a block of the CPU."""
+        block: Block = replace(self.form, pattern=self._entries(users)[0], weights=_rows(self.omega, users))
+        return block
+
     def without(self, users: Bools) -> _Weight:
         return replace(self, omega=_silenced(self.omega, users))
 
@@ -197,6 +227,15 @@ class _Weight(_ByItem):
 @dataclass(frozen=True, eq=False)
 class _Moment(_OnDevice):
     rows: torch.Tensor
+
+    @property
+    def n_users(self) -> int:
+        return len(self.rows)
+
+    def chosen(self, users: Ints) -> Block:
+        """Some users' part, as a block of the CPU."""
+        block: Block = replace(self.form, features=_rows(self.rows, users))
+        return block
 
     def energies(self) -> Floats:
         share = _square_norms(self.rows) / self.unit

@@ -37,6 +37,11 @@ def same_contributions(batch: Sequence[Block], users: Ints, alone: Sequence[Bloc
 def _same_block(whole: Any, users: Ints, part: Any) -> bool:
     if type(whole) is not type(part):
         return False
+    if hasattr(whole, "chosen"):
+        # On a device; what these users hand in there is looked at here.
+        everybody, few = np.arange(len(users)), np.arange(part.n_users)
+        inside = users.max(initial=-1) < whole.n_users
+        return bool(inside) and _same_block(whole.chosen(users), everybody, part.chosen(few))
     rows = [users]
     names = [field.name for field in fields(whole)]
     if "pattern" in names:
