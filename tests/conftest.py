@@ -71,9 +71,8 @@ def pytest_fixture_setup(
 
 @pytest.fixture
 def forked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parties of ``federate simulate`` and ``collect simulate``: their interpreters would take most of the time."""
+    """Parties of ``collect simulate``: their interpreters would take most of the time."""
     popen = SimpleNamespace(**{**vars(subprocess), "Popen": Forked})
-    monkeypatch.setattr("discreet.cli.federate.simulate.subprocess", popen)
     monkeypatch.setattr("discreet.devices.loopback.subprocess", popen)
 
 

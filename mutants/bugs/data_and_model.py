@@ -117,7 +117,7 @@ MUTANTS = (
     ),
     Mutant(
         "splits that everybody may read",
-        "cli/split.py",
+        "cli/evaluate.py",
         "part.write_csv, private=True",
         "part.write_csv, private=False",
         "what is written for the holder alone has mode 0600",

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from discreet import Budget, LedgerFile
 from discreet.privacy import Noise
 from discreet.privacy.gaussian.blocks import UserVector
 from tests.cli.conftest import Run
 
 CLAIM = ("--epsilon", 4, "--delta", 1e-5)
-OWN = ("--user", "user", "--item", "item", "--rating", "stars", "--rating-range", 1, 5)
 
 
 def test_honest_code_passes(run: Run) -> None:
@@ -48,31 +44,3 @@ def test_a_wrong_sensitivity_ends_with_exit_code_1(run: Run, monkeypatch: pytest
     total = UserVector.total
     monkeypatch.setattr(UserVector, "total", lambda self: 2.0 * total(self))
     assert run("audit", "global-mean", *CLAIM, "--test", "replay").exit_code == 1
-
-
-def test_on_own_ratings_nothing_but_pass_and_ratio_is_said(run: Run, shop: Path) -> None:
-    arguments = ("audit", "item-mean", *CLAIM, "--ratings", shop / "train.csv", *OWN)
-    result = run(*arguments, "--catalogue", shop / "items.csv", "--json")
-    assert result.exit_code == 0
-    found = json.loads(result.stdout)
-    assert set(found) == {"method", "passed", "worst_ratio"}
-    assert found["passed"] is True
-    assert 0.99 <= found["worst_ratio"] <= 1.0
-    said = run(*arguments, "--catalogue", shop / "items.csv").stdout
-    assert said.startswith("item-mean: passed; worst ratio over synthetic neighbours")
-    assert len(said.splitlines()) == 1
-
-
-def test_on_own_ratings_the_budget_is_entered_in_a_ledger_and_a_cap_refuses(
-    run: Run, refused: Callable[..., str], shop: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / "shop.ledger"
-    LedgerFile(path).set_cap(Budget(4.0, 1e-5))
-    asked = ("audit", "item-mean", *CLAIM, "--ratings", shop / "train.csv", *OWN, "--ledger", path)
-    assert run(*asked, "--catalogue", shop / "items.csv").exit_code == 0
-    (entered,) = LedgerFile(path).account().runs.values()
-    assert (entered.asked.method, entered.state) == ("audit of item-mean", "ended")
-    assert len(entered.charges) > 0
-    missing = (*asked[:6], "--ratings", shop / "nowhere.csv", *asked[8:])
-    said = refused(*missing, "--catalogue", shop / "items.csv")
-    assert "has no room" in said  # before anything is read

@@ -9,11 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 
-from discreet import ALS, Budget, BudgetedALS, Popularity
+from discreet import ALS, Budget, Popularity
 from discreet.cli import demo
 from discreet.data.synthetic import market
 from discreet.model import Model
@@ -95,28 +94,6 @@ def test_other_tables_and_ids(run: Run, tmp_path: Path) -> None:
     frame.write_parquet(tmp_path / "items.parquet")
     again = run("add-items", out, tmp_path / "items.parquet", "--out", out, "--force", "--json")
     assert json.loads(again.stdout)["items"] == 15
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    ratings = market(400, 30, 3_500, rng=1)
-    fitted = BudgetedALS(rank=2, rounds=2).fit(ratings, Budget(20.0, 1e-6), rng=0)
-    return fitted.model_.save(tmp_path_factory.mktemp("export") / "my_model")
-
-
-def test_arrays_order_items_as_the_model_does(run: Run, folder: Path, tmp_path: Path) -> None:
-    done = run("export", "arrays", folder, "--out", tmp_path / "model.npz", "--json")
-    assert done.exit_code == 0, done.output
-    model = Model.load(folder)
-    with np.load(tmp_path / "model.npz", allow_pickle=False) as arrays:
-        assert {name: list(arrays[name].shape) for name in arrays} == json.loads(done.stdout)["arrays"]
-        taken = np.array([0, 3])
-        coefficients = model.item_side.fold_in(np.array([0, 2]), taken, np.array([5.0, 1.0]))[0]
-        scores = arrays["design"] @ coefficients + arrays["level"]
-        scores[taken] = -np.inf
-        best = arrays["ids"][np.argsort(-scores, kind="stable")[:5]].tolist()
-    ids = model.catalogue.ids
-    assert best == model.recommend({ids[0]: 5, ids[3]: 1}, 5).items
 
 
 def test_the_card_of_a_model_that_is_not_private_promises_nothing(run: Run, tmp_path: Path) -> None:

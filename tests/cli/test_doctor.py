@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from discreet.cli import doctor
-from discreet.cli.trusted import PUBLIC, _is_public, _path, trusted
+from discreet.cli.walk import PUBLIC, _is_public, _path, trusted
 from tests.cli.conftest import Run
 
 

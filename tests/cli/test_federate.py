@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from discreet.cli.federate.group import COMMANDS
+from discreet.cli.federate import COMMANDS
 from discreet.methods.registry import DEFAULTS
 from discreet.model import Model
 from discreet.silos.shared.outcome import encode_model
@@ -198,7 +198,6 @@ def test_simulate(run: Run, site: Path, tmp_path: Path) -> None:
     assert Model.load(tmp_path / "model").item_side.rank == 2
 
 
-@pytest.mark.usefixtures("forked")
 @pytest.mark.parametrize("method", [("dpals", "--rank", 2), ("item-mean",), ("popularity",)])
 def test_any_method_of_sums_runs_in_silos_and_its_model_is_read_like_any_other(
     run: Run, site: Path, tmp_path: Path, method: tuple[object, ...]

@@ -33,7 +33,6 @@ def agree(shop: Path, folder: Path, *changes: object) -> tuple[object, ...]:
     return ("federate", "agree", *common, "--out", folder / "agreement.json", *changes)
 
 
-@pytest.mark.usefixtures("forked")
 def test_simulate_then_recommend_similar_and_evaluate(
     run: Run, refused: Refused, shop: Path, tmp_path: Path
 ) -> None:

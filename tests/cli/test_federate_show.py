@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.federate.output import Teller, position
+from discreet.cli.federate.show import Teller, position
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.agreement import Agreement
 from tests.cli.conftest import Run

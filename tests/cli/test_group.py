@@ -15,14 +15,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import click
 import pytest
 
-from discreet.cli import main, recommend
-from discreet.cli.group import COMMANDS
-from discreet.cli.interrupts import check_interrupt, listening
+from discreet.cli import recommend
+from discreet.cli.group import COMMANDS, check_interrupt, listening
+from discreet.cli.options import read_settings
 from discreet.cli.output import print_json, progress_bar
-from discreet.cli.settings import read_settings
 from tests.cli.conftest import Run
 
 GROUPS = ("federate", "collect", "ledger", "export")
@@ -126,13 +124,6 @@ def test_a_second_start_compiles_nothing() -> None:
     assert done.stdout.strip() == "0"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_what_help_says_of_a_command_is_what_the_command_says(name: str) -> None:
-    command = main.get_command(click.Context(main), name)
-    assert command is not None
-    assert command.get_short_help_str(200) == COMMANDS[name]
-
-
 PROGRAM = "import sys; from discreet.cli import main; main(prog_name='discreet')"
 
 
@@ -153,7 +144,7 @@ def completed(words: str, position: int) -> list[str]:
         ("discreet s", 1, {"sample", "serve", "similar", "split", "statement"}),
         ("discreet train --rep", 2, {"--repeats"}),
         ("discreet train --repeats ", 3, {"last", "first", "error"}),
-        ("discreet export ", 2, {"web", "arrays", "table", "card"}),
+        ("discreet export ", 2, {"web", "table", "card"}),
     ],
 )
 def test_words_are_completed(words: str, position: int, found: set[str]) -> None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from discreet import Budget, LedgerFile
 from discreet.cli import main
-from discreet.cli.settings import LEDGER_VARIABLE
+from discreet.cli.options import LEDGER_VARIABLE
 from discreet.model import Model
 from discreet.privacy.accounting import epsilon_from
 from tests.cli.conftest import Run

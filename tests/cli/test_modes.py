@@ -69,8 +69,6 @@ WRITING: list[tuple[Command, set[str], set[str]]] = [
     ),
     (("export", "web", "model", "--out", "page"), set(), {"page"}),
     (("export", "web", "exact", "--out", "exact-page"), {"exact-page"}, set()),
-    (("export", "arrays", "model", "--out", "model.npz"), set(), {"model.npz"}),
-    (("export", "arrays", "exact", "--out", "exact.npz"), {"exact.npz"}, set()),
     (("export", "card", "model", "--out", "card.md"), set(), {"card.md"}),
     (("statement", "model", "--html", "statement.html"), set(), {"statement.html"}),
     (("sample", "--out", "made-up"), set(), {"made-up"}),

@@ -34,11 +34,9 @@ def test_the_command_lines_of_both_pages(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     text = "".join((ROOT / "docs" / page).read_text() for page in ("files.md", "ecosystem.md"))
     lines = re.findall(r"^    (?:cat (\S+) \| )?discreet (.*)$", text.replace("\\\n", " "), re.MULTILINE)
-    assert len(lines) == 8
-    of_factors = str(ROOT / "tests/fixtures/models/not-private")
+    assert len(lines) == 7
     for given, words in lines:
-        model = of_factors if "arrays" in words else "from-files"
-        named = [word if word != "model" else model for word in shlex.split(words)]
+        named = [word if word != "model" else "from-files" for word in shlex.split(words)]
         done = CliRunner().invoke(main, named, input=Path(given).read_bytes() if given else None)
         assert done.exit_code == 0, (words, done.output)
     assert Path("README.md").read_text().startswith("---\nlibrary_name: discreet")

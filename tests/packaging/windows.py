@@ -173,7 +173,6 @@ def use() -> None:
     run(*train[:-1], "rated", *known, "--goal", "rate", "--epsilon", 8)
     for kind, model, name in (
         ("web", "model", "page"),
-        ("arrays", "rated", "factors.npz"),
         ("card", "model", "CARD.md"),
     ):
         run("export", kind, model, "--out", name)

@@ -11,30 +11,22 @@ from typing import TYPE_CHECKING, Any
 import click
 from pydantic import ValidationError
 
-from discreet.cli.output import Output, print_json, printer, progress_bar
-from discreet.cli.request import argument, option, takes
-from discreet.cli.settings import Sets, read_settings
+from discreet.cli.options import Sets, read_settings
+from discreet.cli.output import Answer, NewModel, Output, Replaces, progress_bar
+from discreet.cli.request import argument, group, option, takes
 from discreet.errors import SettingsInvalid
 from discreet.model.storage import check_target
 
 if TYPE_CHECKING:
     from discreet.devices.collector.admin import Admin
+    from discreet.model import Model
 
 __all__ = ["command"]
 
 
-class _InOrder(click.Group):
-    """Commands in the order they are worth reading."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-
-@click.group("collect", cls=_InOrder)
+@group("collect")
 def command() -> None:
-    """Collect one noisy bit per device and round; there is nothing in it to trust.
-
-    \b
+    """\b
     Example, all on this machine:
       discreet collect simulate --devices 300 --items 40 --ratings 10 --out model/
     \b
@@ -46,18 +38,17 @@ def command() -> None:
     """
 
 
-class _Simulate(Sets, Output):
+class _Simulate(Sets, Replaces, Output):
     devices: int = option("How many.", 2000, ge=8)
     items: int = option("Size of the catalogue.", 200, ge=2)
     ratings: int = option("Of a device, on average.", 30, ge=2)
     epsilon: float = option("What one device spends in all.", 4.0)
     minimum: int | None = option("Reports a round needs; default: an eighth of the devices.")
     out: str | None = option("Where to put the model, if anywhere.", metavar="DIR")
-    force: bool = option("Replace a model that is there already.")
 
 
-@takes(_Simulate, "simulate", group=command)
-def _simulate(request: _Simulate) -> None:
+@takes(_Simulate, "simulate", inside=command)
+def _simulate(request: _Simulate) -> Answer:
     """Run real devices, each with its own file, against a real collector on this machine, through all rounds.
 
     The ratings are made up. Shows what a round costs a device, and what the model is worth beside what is free.
@@ -74,11 +65,8 @@ def _simulate(request: _Simulate) -> None:
 
     if request.out is not None:
         check_target(request.out, overwrite=request.force)
-    settings, devices, items = (
-        DeviceSettings.checked(**read_settings(request.sets)),
-        request.devices,
-        request.items,
-    )
+    settings = DeviceSettings.checked(**read_settings(request.sets))
+    devices, items = request.devices, request.items
     train, test = by_rating(market(devices, items, devices * request.ratings), (0.9, 0.1))
     started = time.perf_counter()
     with progress_bar() as report:
@@ -89,16 +77,11 @@ def _simulate(request: _Simulate) -> None:
         model.save(request.out, overwrite=request.force)
         content["out"] = request.out
     content["seconds"] = time.perf_counter() - started
-    if request.as_json:
-        print_json(content)
-        return
-    console = printer()
-    for name, value in content.items():
-        console.print(
-            f"{name.replace('_', ' '):28} {value:.4g}" if isinstance(value, float) else f"{name:28} {value}"
-        )
-    for note in model.notes:
-        console.print(f"Note: {note}.")
+    lines = [
+        f"{name.replace('_', ' '):28} {value:.4g}" if isinstance(value, float) else f"{name:28} {value}"
+        for name, value in content.items()
+    ]
+    return Answer(content, "\n".join((*lines, *_notes(model))))
 
 
 class _Serve(Output):
@@ -115,7 +98,7 @@ class _Serve(Output):
     tick: float = option("Seconds between two looks at what is due.", 10.0)
 
 
-@takes(_Serve, "serve", group=command)
+@takes(_Serve, "serve", inside=command)
 def _serve(request: _Serve) -> None:
     """Serve a collector until Ctrl-C.
 
@@ -138,10 +121,7 @@ def _serve(request: _Serve) -> None:
         raise SettingsInvalid(explain(error.errors())) from None
 
     def ready(address: str) -> None:
-        if request.as_json:
-            print_json({"address": address})
-        else:
-            click.echo(f"Collecting at {address}; Ctrl-C ends it.")
+        request.tell(Answer({"address": address}, f"Collecting at {address}; Ctrl-C ends it."))
 
     try:
         serve(settings, ready)
@@ -171,7 +151,7 @@ class _Running(Output):
 
 class _Create(Sets, _Running):
     catalogue: str = option("The public items, with titles where there are any.", metavar="FILE")
-    item_column: str | None = option("Column of the ids, if it is not item, item_id or id.", metavar="C")
+    catalogue_column: str | None = option("Its column of item ids.  [default: item, item_id or id]")
     rating_range: tuple[float, float] = option("Lowest and highest rating.")
     epsilon: float = option("What one device spends in all rounds together.")
     minimum: int = option("Reports a round needs before its release.", 1000)
@@ -179,8 +159,8 @@ class _Create(Sets, _Running):
     hours: float | None = option("Hours after which a round ends by itself, if the minimum is there.")
 
 
-@takes(_Create, "create", group=_task)
-def _create(request: _Create) -> None:
+@takes(_Create, "create", inside=_task)
+def _create(request: _Create) -> dict[str, Any]:
     """Create TASK on the collector at URL and open its first round.
 
     The item list goes to the collector and into the model; devices compare its digest with that of their own.
@@ -195,18 +175,17 @@ def _create(request: _Create) -> None:
     from discreet.devices.collector.task_config import make_config
 
     given = request.model_dump(include={"task", "epsilon", "minimum", "enough", "hours"})
-    items = Catalogue.from_file(request.catalogue, request.item_column)
+    items = Catalogue.from_file(request.catalogue, request.catalogue_column)
     config = make_config(items, read_settings(request.sets), range=request.rating_range, **given)
-    _say(admin.create(config), request)
+    return admin.create(config)
 
 
 class _Show(_Running):
-    url: str = argument("URL")
     task: str | None = argument("TASK")  # type: ignore[assignment]
 
 
-@takes(_Show, "show", group=_task)
-def _show(request: _Show) -> None:
+@takes(_Show, "show", inside=_task)
+def _show(request: _Show) -> dict[str, Any]:
     """List the tasks of the collector at URL, or show TASK's terms and open question.
 
     \b
@@ -215,47 +194,44 @@ def _show(request: _Show) -> None:
     """
     admin, task = request.admin(), request.task
     if task is None:
-        _say({"tasks": admin.tasks()}, request)
-        return
+        return {"tasks": admin.tasks()}
     question = admin.question(task)
     asked = None if question is None else json.loads(question.to_json())
-    _say({"terms": admin.ask("task", task), "question": asked}, request)
+    return {"terms": admin.ask("task", task), "question": asked}
 
 
 class _Close(_Running):
-    url: str = argument("URL")
-    task: str = argument("TASK")
     number: int = argument("ROUND")
 
 
-@takes(_Close, "close", group=_task)
-def _close(request: _Close) -> None:
+@takes(_Close, "close", inside=_task)
+def _close(request: _Close) -> dict[str, Any]:
     """End ROUND of TASK, release it and open the next; refused until enough devices have answered.
 
     \b
     Example:
       discreet collect task close http://127.0.0.1:8642 films 1
     """
-    _say(request.admin().close(request.task, request.number), request)
+    return request.admin().close(request.task, request.number)
 
 
-@takes(_Running, "count", group=_task)
-def _count(request: _Running) -> None:
+@takes(_Running, "count", inside=_task)
+def _count(request: _Running) -> dict[str, Any]:
     """Show TASK's open round (0 at its end) and how many reports it has; for whoever runs the collector.
 
     \b
     Example:
       discreet collect task count http://127.0.0.1:8642 films
     """
-    _say(request.admin().count(request.task), request)
+    return request.admin().count(request.task)
 
 
 class _Delete(_Running):
     everything: bool = option("The whole task, which must have ended.", name="--all")
 
 
-@takes(_Delete, "delete", group=_task)
-def _delete(request: _Delete) -> None:
+@takes(_Delete, "delete", inside=_task)
+def _delete(request: _Delete) -> dict[str, Any]:
     """Delete the reports of TASK's released rounds, or all of it; what is deleted is overwritten.
 
     What was released does not change, and can be fetched until the task itself is deleted.
@@ -265,16 +241,15 @@ def _delete(request: _Delete) -> None:
       discreet collect task delete http://127.0.0.1:8642 films
     """
     what = {"what": "task" if request.everything else "reports"}
-    _say(request.admin().ask("deleted", request.task, "/delete", what), request)
+    return request.admin().ask("deleted", request.task, "/delete", what)
 
 
-class _Model(_Running):
-    out: str = option("Where to put the model.", metavar="DIR")
-    force: bool = option("Replace a model that is there already.")
+class _Model(_Running, NewModel):
+    """Of a task."""
 
 
-@takes(_Model, "model", group=command)
-def _model(request: _Model) -> None:
+@takes(_Model, "model", inside=command)
+def _model(request: _Model) -> Answer:
     """Save what TASK on the collector at URL has released so far as a model, with its statement.
 
     While rounds are still to come, the statement says what devices may have paid up to now.
@@ -289,16 +264,11 @@ def _model(request: _Model) -> None:
     check_target(request.out, overwrite=request.force)
     model = fetch_model(admin, request.task)
     model.save(request.out, overwrite=request.force)
-    statement = model.statement
-    if request.as_json:
-        content = {"out": request.out, "items": model.item_side.n_items, "rank": model.item_side.rank}
-        print_json({**content, "epsilon": statement.epsilon, "answers": len(statement.releases)})
-        return
-    console = printer()
-    console.print(f"{model!r} saved in {request.out}.")
-    console.print(str(statement))
-    for note in model.notes:
-        console.print(f"Note: {note}.")
+    side, statement = model.item_side, model.statement
+    content = {"out": request.out, "items": side.n_items, "rank": side.rank}
+    content |= {"epsilon": statement.epsilon, "answers": len(statement.releases)}
+    saved = f"{model!r} saved in {request.out}."
+    return Answer(content, "\n".join((saved, str(statement), *_notes(model))))
 
 
 class _Backup(Output):
@@ -306,8 +276,8 @@ class _Backup(Output):
     out: Path = option("Where to put the copy.")
 
 
-@takes(_Backup, "backup", group=command)
-def _backup(request: _Backup) -> None:
+@takes(_Backup, "backup", inside=command)
+def _backup(request: _Backup) -> dict[str, Any]:
     """Copy the store of a collector, running or not, as it is at one moment.
 
     The copy has everything the store has.
@@ -319,7 +289,7 @@ def _backup(request: _Backup) -> None:
     from discreet.devices.collector.store import back_up
 
     back_up(request.store, request.out)
-    _say({"out": str(request.out), "bytes": request.out.stat().st_size}, request)
+    return {"out": str(request.out), "bytes": request.out.stat().st_size}
 
 
 class _Restore(Output):
@@ -327,8 +297,8 @@ class _Restore(Output):
     store: Path = option("Where to; no file may be there.")
 
 
-@takes(_Restore, "restore", group=command)
-def _restore(request: _Restore) -> None:
+@takes(_Restore, "restore", inside=command)
+def _restore(request: _Restore) -> dict[str, Any]:
     """Make a store from BACKUP, checked, for a collector that is to be started.
 
     What was accepted after the copy was taken is lost: devices do not send it again.
@@ -342,16 +312,11 @@ def _restore(request: _Restore) -> None:
     from discreet.devices.collector.tasks import read_tasks
 
     tasks = restore(request.backup, request.store, lambda opened: len(read_tasks(opened)))
-    _say({"store": str(request.store), "tasks": tasks}, request)
+    return {"store": str(request.store), "tasks": tasks}
 
 
-def _say(content: dict[str, Any], request: Output) -> None:
-    """Print an answer, as JSON or line by line."""
-    if request.as_json:
-        print_json(content)
-        return
-    for name, value in content.items():
-        click.echo(f"{name}: {value}")
+def _notes(model: Model) -> list[str]:
+    return [f"Note: {note}." for note in model.notes]
 
 
 def _check_extra() -> None:

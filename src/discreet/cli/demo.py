@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 
 from discreet.cli.output import (
+    Answer,
     Output,
+    Replaces,
     check_folder,
-    print_json,
     printer,
     progress_bar,
-    show_files,
     show_table,
+    written,
 )
 from discreet.cli.recommend import show_recommendations
 from discreet.cli.request import option, takes
@@ -39,10 +40,8 @@ NEWCOMER = {"item-0007": 5.0, "item-0042": 4.5, "item-0128": 1.0, "item-0256": 2
 
 
 @takes(Output, "demo")
-def demo(request: Output) -> None:
-    """Train with and without privacy on an embedded market, and recommend for a newcomer.
-
-    Of what was held back, recall@20 is the share that stands among everybody's first twenty.
+def demo(request: Output) -> Answer:
+    """Of what was held back, recall@20 is the share that stands among everybody's first twenty.
 
     The ratings are made up (half stars, popular and rare items, busy and quiet users), so nothing is
     downloaded and nobody's data is used. The first run also compiles the kernels.
@@ -74,25 +73,26 @@ def demo(request: Output) -> None:
             rows.append(_row(method, epsilon, scores.recall, took))
     found = model.recommend(NEWCOMER, 5)
     seconds = time.perf_counter() - started
-    if request.as_json:
-        sizes = {"users": USERS, "items": ITEMS, "ratings": RATINGS, "seconds": round(seconds, 3)}
-        statement = model.statement.model_dump(mode="json")
-        told = {"delta": DELTA, "comparison": rows, "statement": statement, "newcomer": NEWCOMER}
-        print_json({**told, **found.to_dict(), "holder": sizes})
-        return
-    shown = [
-        (row["method"], f"{row[RECALL]:.4f}", "–" if row["seconds"] is None else f"{row['seconds']:.1f}")
-        for row in rows
-    ]
-    size = f"{USERS:,} users, {ITEMS:,} items and {RATINGS:,} ratings from 1 to 5"
-    likes = ", ".join(f"{item} {rating:g}" for item, rating in NEWCOMER.items())
-    console = printer()
-    console.print(f"A market of {size}, a tenth of them for testing; delta {DELTA:g}.")
-    show_table(shown, ("method", RECALL, "seconds"), right=(RECALL, "seconds"))
-    console.print("", str(model.statement), "", sep="\n")
-    console.print(f"A newcomer who was not in the data rated {likes}. At epsilon {EPSILONS[-1]:g}:")
-    show_recommendations(found, "For the newcomer", "score")
-    console.print(f"{seconds:.1f} s in all. Next: discreet train --help")
+    sizes = {"users": USERS, "items": ITEMS, "ratings": RATINGS, "seconds": round(seconds, 3)}
+    statement = model.statement.model_dump(mode="json")
+    told = {"delta": DELTA, "comparison": rows, "statement": statement, "newcomer": NEWCOMER}
+
+    def show() -> None:
+        shown = [
+            (row["method"], f"{row[RECALL]:.4f}", "–" if row["seconds"] is None else f"{row['seconds']:.1f}")
+            for row in rows
+        ]
+        size = f"{USERS:,} users, {ITEMS:,} items and {RATINGS:,} ratings from 1 to 5"
+        likes = ", ".join(f"{item} {rating:g}" for item, rating in NEWCOMER.items())
+        console = printer()
+        console.print(f"A market of {size}, a tenth of them for testing; delta {DELTA:g}.")
+        show_table(shown, ("method", RECALL, "seconds"), right=(RECALL, "seconds"))
+        console.print("", str(model.statement), "", sep="\n")
+        console.print(f"A newcomer who was not in the data rated {likes}. At epsilon {EPSILONS[-1]:g}:")
+        show_recommendations(found, "For the newcomer", "score")
+        console.print(f"{seconds:.1f} s in all. Next: discreet train --help")
+
+    return Answer({**told, **found.to_dict(), "holder": sizes}, show)
 
 
 def _row(method: str, epsilon: float | None, recall: float, seconds: float | None) -> dict[str, Any]:
@@ -102,19 +102,16 @@ def _row(method: str, epsilon: float | None, recall: float, seconds: float | Non
 _KINDS = ("drama", "comedy", "thriller", "documentary", "music", "family", "science", "travel")
 
 
-class _Sample(Output):
+class _Sample(Output, Replaces):
     out: str = option("Folder to put the files into; made if it is missing.", metavar="DIR")
     users: int = option("How many people rate.", USERS, ge=100)
     seed: int = option("Of the market.", SEED, ge=0)
-    force: bool = option("Replace files that are already there.")
 
 
 @takes(_Sample, "sample")
-def sample(request: _Sample) -> None:
-    """Write a made-up market as files: ratings.csv, items.csv, test.csv and my-history.csv.
-
-    Nobody's data: half stars, popular and rare items, busy and quiet people. Every line of the README can be followed
-    with these files word for word.
+def sample(request: _Sample) -> Answer:
+    """Nobody's data: half stars, popular and rare items, busy and quiet people. Every line of the README can be
+    followed with these files word for word.
 
     \b
     Example:
@@ -136,7 +133,7 @@ def sample(request: _Sample) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():
         table.write_csv(folder / name)
-    show_files(request, request.out, tables)
+    return written(request.out, tables)
 
 
 def _rows(ratings: Ratings) -> pl.DataFrame:

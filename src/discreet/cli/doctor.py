@@ -9,6 +9,7 @@ import platform
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
@@ -19,10 +20,9 @@ from randomgen import AESCounter
 
 from discreet import kernels
 from discreet.catalogue import Catalogue, RatingScale
-from discreet.cli.output import Output, print_json, show_table
+from discreet.cli.output import Answer, Output, show_table
 from discreet.cli.request import option, takes
-from discreet.cli.trusted import trusted
-from discreet.cli.walk import walk
+from discreet.cli.walk import trusted, walk
 from discreet.model import Model
 from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
@@ -45,10 +45,8 @@ class _Asked(Output):
 
 
 @takes(_Asked, "doctor")
-def command(request: _Asked) -> None:
-    """Show versions, threads and libraries, and test noise, kernels and storage on this machine.
-
-    Exit code 1 if something is not as it must be.
+def command(request: _Asked) -> Answer:
+    """Exit code 1 if something is not as it must be.
 
     \b
     Example:
@@ -58,26 +56,17 @@ def command(request: _Asked) -> None:
     """
     if request.trusted:
         lines = trusted()
-        if request.as_json:
-            print_json({"lines": sum(lines.values()), "files": lines})
-            return
         rows = [*lines.items(), (f"{len(lines)} files", f"{sum(lines.values()):,}")]
-        show_table(rows, ("module", "lines of code"))
-    elif request.walk is not None:
+        show = partial(show_table, rows, ("module", "lines of code"))
+        return Answer({"lines": sum(lines.values()), "files": lines}, show)
+    if request.walk is not None:
         steps = walk()
-        if request.as_json:
-            print_json({"walk": request.walk, "steps": [step._asdict() for step in steps]})
-        else:
-            show_table(steps, ("file", "function", "what it does"))
-    else:
-        outcomes = [_run(name) for name in CHECKS]
-        healthy = all(outcome["ok"] for outcome in outcomes)
-        report = {"ok": healthy, **_surroundings(), "checks": outcomes}
-        if request.as_json:
-            print_json(report)
-        else:
-            _show(report)
-        sys.exit(0 if healthy else 1)
+        show = partial(show_table, steps, ("file", "function", "what it does"))
+        return Answer({"walk": request.walk, "steps": [step._asdict() for step in steps]}, show)
+    outcomes = [_run(name) for name in CHECKS]
+    healthy = all(outcome["ok"] for outcome in outcomes)
+    report = {"ok": healthy, **_surroundings(), "checks": outcomes}
+    return Answer(report, partial(_show, report), exit_code=0 if healthy else 1)
 
 
 def _surroundings() -> dict[str, Any]:

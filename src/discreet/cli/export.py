@@ -1,50 +1,41 @@
-"""``discreet export``: a model in forms that others read."""
+"""A model elsewhere: ``discreet export`` (for other programs), ``serve`` (over HTTP), ``add-items`` (longer)."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import click
 
-from discreet.cli.output import Output, check_file, print_json
-from discreet.cli.request import argument, option, takes
-from discreet.errors import SettingsInvalid
+from discreet.catalogue import TABLE_ERRORS, Catalogue, scan_table
+from discreet.cli.output import Answer, NewModel, Output, Replaces, check_file
+from discreet.cli.request import argument, group, option, takes
+from discreet.errors import CatalogueInvalid, SettingsInvalid
 from discreet.model import Model
 from discreet.model.directory import replace_directory, replace_file
-from discreet.model.exported import write_arrays, write_table
+from discreet.model.exported import write_table
+from discreet.model.storage import check_target
 from discreet.statements.document import write_document
 from discreet.statements.page import card as model_card
 from discreet.web.packed import Precision
 from discreet.web.page import INDEX, MODEL, page_files
 
-__all__ = ["command"]
+__all__ = ["add_items", "export", "serve"]
 
 
-@click.group("export")
-def command() -> None:
-    """Write a MODEL in forms that others read: a page, plain arrays, a table, a card.
-
-    \b
+@group("export")
+def export() -> None:
+    """\b
     Examples:
       discreet export web model/ --out page/
-      discreet export arrays model/ --out model.npz
       discreet export table model/ --out table.parquet
       discreet export card model/ --out README.md
     """
 
 
-class _File(Output):
+class _File(Output, Replaces):
     model: str = argument("MODEL")
     out: Path = option("File to write.", metavar="FILE")
-    force: bool = option("Replace a file that is there already.")
-
-    def answer(self, words: str, **content: Any) -> None:
-        """Say what was written."""
-        if self.as_json:
-            print_json({"out": str(self.out), **content})
-        else:
-            click.echo(f"{words} in {self.out}")
 
 
 class _Web(_File):
@@ -54,8 +45,8 @@ class _Web(_File):
     )
 
 
-@takes(_Web, "web", group=command)
-def _web(request: _Web) -> None:
+@takes(_Web, "web", inside=export)
+def _web(request: _Web) -> Answer:
     """Write the page that recommends in the browser as a folder for any web host.
 
     What a person rates there never leaves the browser. The folder has the released model in it and nothing else.
@@ -71,8 +62,8 @@ def _web(request: _Web) -> None:
     files = {name: file.content for name, file in made.items()}
     replace_directory(target, files, private=not model.statement.private)
     size = sum(map(len, files.values()))
-    words = f"{len(made)} files, {size / 1e6:.2f} MB in all,"
-    request.answer(words, files=sorted(made), bytes=size, precision=request.precision)
+    told = {"out": str(request.out), "files": sorted(made), "bytes": size, "precision": request.precision}
+    return Answer(told, f"{len(made)} files, {size / 1e6:.2f} MB in all, in {request.out}")
 
 
 def _check_folder(out: Path, force: bool) -> Path:
@@ -91,21 +82,8 @@ def _check_folder(out: Path, force: bool) -> Path:
     return target
 
 
-@takes(_File, "arrays", group=command)
-def _arrays(request: _File) -> None:
-    """Write ids, factors and what lists are ordered by as NumPy arrays (.npz), for other programs.
-
-    \b
-    Example:
-      discreet export arrays model/ --out model.npz
-    """
-    check_file(request.out, ".npz", force=request.force)
-    shapes = write_arrays(Model.load(request.model), request.out)
-    request.answer(", ".join(shapes), arrays=shapes)
-
-
-@takes(_File, "table", group=command)
-def _table(request: _File) -> None:
+@takes(_File, "table", inside=export)
+def _table(request: _File) -> Answer:
     """Write a table of weights as Parquet: item, other item, weight. One SQL query makes lists of it.
 
     Rows without an item are popularity, which everybody's score has. The manual has the query ("With other tools").
@@ -116,11 +94,11 @@ def _table(request: _File) -> None:
     """
     check_file(request.out, ".parquet", force=request.force)
     rows = write_table(Model.load(request.model), request.out)
-    request.answer(f"{rows:,} rows", rows=rows)
+    return Answer({"out": str(request.out), "rows": rows}, f"{rows:,} rows in {request.out}")
 
 
-@takes(_File, "card", group=command)
-def _card(request: _File) -> None:
+@takes(_File, "card", inside=export)
+def _card(request: _File) -> Answer:
     """Write a model card from the statement: Markdown (.md), as model hubs show it.
 
     \b
@@ -130,4 +108,83 @@ def _card(request: _File) -> None:
     check_file(request.out, ".md", force=request.force)
     text = model_card(write_document(request.model)).encode()
     replace_file(request.out, lambda file: file.write(text), private=False)
-    request.answer(f"The model card ({len(text):,} bytes) is", bytes=len(text))
+    words = f"The model card ({len(text):,} bytes) is in {request.out}"
+    return Answer({"out": str(request.out), "bytes": len(text)}, words)
+
+
+class _Serve(Output):
+    model: Path = argument("MODEL")
+    host: str = option("Address to listen on.", "127.0.0.1")
+    port: int = option("0 takes a free one.", 8080, ge=0, le=65535)
+    token_file: str | None = option("File with the token that requests need.")
+    anyone: bool = option("Answer whoever reaches the address: behind a proxy that ends TLS.")
+    page: bool = option("Serve the page as well.", True, name="--page/--no-page")
+    watch: float = option("Seconds between looks for a new model; 0: never.", 2.0, ge=0)
+    largest_body: int = option("Most bytes in a request.", 1 << 18, ge=1024)
+
+
+@takes(_Serve, "serve")
+def serve(request: _Serve) -> None:
+    """Lists from posted histories, similar items, search, statement, health and metrics. It holds no ratings, logs no
+    histories and draws no noise. It listens on this machine alone; a proxy in front of it ends TLS and limits what one
+    address may ask (deploy/nginx.conf).
+
+    A new model put in the place of the old one is served without a pause.
+
+    \b
+    Examples:
+      discreet serve model/
+      curl -H 'content-type: application/json' -d '{"history": [{"item": "item-17", "rating": 5}]}' \\
+        http://127.0.0.1:8080/recommend
+      discreet serve model/ --host 0.0.0.0 --anyone --token-file token
+    """
+    if any(find_spec(name) is None for name in ("starlette", "uvicorn", "prometheus_client")):
+        raise SettingsInvalid(
+            "a service needs starlette, uvicorn and prometheus-client; install them with: pip install 'discreet[serve]'"
+        )
+    from discreet.web.server import read_token
+    from discreet.web.service import ServiceSettings
+    from discreet.web.service import serve as serve_model
+
+    options = request.model_dump(exclude={"as_json", "token_file"})
+    settings = ServiceSettings(token=read_token(request.token_file), **options)
+
+    def ready(address: str) -> None:
+        request.tell(Answer({"address": address}, f"Serving {settings.model} at {address}; Ctrl-C ends it."))
+
+    try:
+        serve_model(settings, ready)
+    except KeyboardInterrupt:
+        click.echo("Stopped.", err=True)
+
+
+class _AddItems(Output, NewModel):
+    model: str = argument("MODEL")
+    items: str = argument("ITEMS")
+    catalogue_column: str | None = option(
+        "Column of the ids, if it is not the only one, nor called item, item_id or id."
+    )
+
+
+@takes(_AddItems, "add-items")
+def add_items(request: _AddItems) -> Answer:
+    """ITEMS is a table (CSV, TSV, Parquet, NDJSON) of the new items alone, with the columns that the model was trained
+    with (--features); a column called title gives titles. New items are recommended like others and marked as guesses.
+    This costs no privacy budget.
+
+    \b
+    Example:
+      discreet add-items model/ new-items.csv --out model-with-new/
+    """
+    check_target(request.out, overwrite=request.force)
+    model = Model.load(request.model)
+    new = Catalogue.from_file(request.items, request.catalogue_column)
+    try:
+        table = scan_table(request.items)[2].head(len(new)).collect()  # blank lines at the end are no items
+    except TABLE_ERRORS as error:
+        raise CatalogueInvalid(f"the items {request.items} cannot be read: {error}") from error
+    longer = model.with_items(new.ids.tolist(), table, new.titles)
+    longer.save(request.out, overwrite=request.force)
+    added, items = len(new), len(longer.catalogue)
+    words = f"{added:,} items added, {items:,} in all; the model is in {request.out}"
+    return Answer({"added": added, "items": items, "out": request.out}, words)

@@ -9,19 +9,22 @@ from __future__ import annotations
 import difflib
 import errno
 import importlib
-from collections.abc import Iterator
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import click
 
 import discreet
-from discreet.cli.interrupts import listening
 from discreet.errors import DiscreetError
 
-__all__ = ["COMMANDS", "INTERRUPTED", "Commands", "Refusal", "errors_as_messages", "main"]
+__all__ = ["COMMANDS", "INTERRUPTED", "check_interrupt", "errors_as_messages", "listening", "main"]
 
-# What --help says about each command, so that it need not load any of them.
+# What --help says about each command first, and `discreet --help` without loading any of them.
 COMMANDS = {
     "demo": "Train with and without privacy on an embedded market, and recommend for a newcomer.",
     "sample": "Write a made-up market as files: ratings.csv, items.csv, test.csv and my-history.csv.",
@@ -47,7 +50,11 @@ COMMANDS = {
 # Commands that share a file with another, and which.
 _TOGETHER = {
     **dict.fromkeys(("demo", "sample"), "demo"),
+    **dict.fromkeys(("evaluate", "split"), "evaluate"),
     **dict.fromkeys(("recommend", "similar", "explain"), "recommend"),
+    **dict.fromkeys(("statement", "report"), "statement"),
+    **dict.fromkeys(("export", "serve", "add_items"), "export"),
+    **dict.fromkeys(("plan", "budget"), "plan"),
 }
 INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended
 
@@ -124,6 +131,53 @@ def _describe(error: OSError) -> str:
         else ""
     )
     return f"{reason}{where}.{advice}"
+
+
+_asked = threading.Event()
+
+
+@contextmanager
+def listening() -> Iterator[None]:
+    """Keep in mind that Ctrl-C was typed, where nobody else listens for it.
+
+    Python raises KeyboardInterrupt wherever a program happens to be. In a callback of compiled code there is nobody who
+    could pass it on: it is dropped. So it is noted, and looked at whenever there is progress to report.
+    """
+    alone = threading.current_thread() is threading.main_thread()
+    if not alone or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    _asked.clear()
+    signal.signal(signal.SIGINT, _on_signal)
+    shown, sys.unraisablehook = sys.unraisablehook, _quietly(sys.unraisablehook)
+    try:
+        yield
+    finally:
+        sys.unraisablehook = shown
+        if signal.getsignal(signal.SIGINT) is _on_signal:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        _asked.clear()
+
+
+def check_interrupt() -> None:
+    """Raise what was dropped, if it was."""
+    if _asked.is_set():
+        raise KeyboardInterrupt
+
+
+def _quietly(show: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], None]:
+    """Say nothing of a Ctrl-C that was dropped."""
+
+    def hook(dropped: sys.UnraisableHookArgs) -> None:
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+            show(dropped)
+
+    return hook
+
+
+def _on_signal(number: int, frame: FrameType | None) -> None:
+    _asked.set()
+    raise KeyboardInterrupt
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

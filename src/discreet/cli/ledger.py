@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import click
-
-from discreet.cli.output import Output, print_json, printer, show_table
-from discreet.cli.request import argument, option, takes
-from discreet.cli.settings import LEDGER_VARIABLE
+from discreet.cli.options import LEDGER_VARIABLE
+from discreet.cli.output import Answer, Output, printer, show_table
+from discreet.cli.request import argument, group, option, takes
 from discreet.errors import BudgetInvalid, LedgerInvalid
 from discreet.model import Model
 from discreet.privacy.account.account import Account, Run
@@ -25,11 +24,9 @@ __all__ = ["command", "shown"]
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
-@click.group("ledger")
+@group("ledger")
 def command() -> None:
-    """Show what all runs on the same people's ratings have cost, and what is left.
-
-    A ledger is one file for one data set. Runs enter themselves with --ledger FILE (train, federate silo): the
+    """A ledger is one file for one data set. Runs enter themselves with --ledger FILE (train, federate silo): the
     cap is asked before ratings are read, and every charge is on the disk before its noise is drawn. With
     DISCREET_LEDGER=FILE in the environment the file need not be named again.
 
@@ -52,8 +49,8 @@ class _Show(_Ledger):
     delta: float | None = option("State epsilon at this delta; the cap's or the runs' own if left out.")
 
 
-@takes(_Show, "show", group=command)
-def _show(request: _Show) -> None:
+@takes(_Show, "show", inside=command)
+def _show(request: _Show) -> Answer:
     """Show all runs in FILE and what they cost together.
 
     \b
@@ -64,9 +61,11 @@ def _show(request: _Show) -> None:
     if delta is not None and not 0.0 <= delta < 1.0:
         raise BudgetInvalid(f"--delta must lie between 0 and 1, not {delta:g}")
     content = shown(account, account.delta if delta is None else delta)
-    if request.as_json:
-        print_json(content)
-        return
+    return Answer(content, partial(_print, content))
+
+
+def _print(content: dict[str, Any]) -> None:
+    """Runs, what they cost together, and the head."""
     names = ("when", "model", "method", "group", "state")
     show_table(
         [
@@ -82,8 +81,8 @@ def _show(request: _Show) -> None:
     worst = ", of the group that pays most" if groups else ""
     console = printer()
     console.print(f"All together: epsilon {_up(spent['epsilon'])} at delta {spent['delta']:g}{mu}{worst}")
-    for group in groups:
-        console.print(f"  group {group['group']}: epsilon {_up(group['epsilon'])}")
+    for one in groups:
+        console.print(f"  group {one['group']}: epsilon {_up(one['epsilon'])}")
     if groups:
         console.print(f"  who is in all groups: epsilon {_up(content['undivided']['epsilon'])}")
     console.print("No cap" if cap is None else f"Cap: epsilon {cap['epsilon']:g} at delta {cap['delta']:g}")
@@ -141,8 +140,8 @@ class _Plan(Output):
     cap_delta: str | None = option("Of the cap; --delta if left out.", about="cap_epsilon")
 
 
-@takes(_Plan, "plan", group=command)
-def _plan(request: _Plan) -> None:
+@takes(_Plan, "plan", inside=command)
+def _plan(request: _Plan) -> Answer:
     """Say what further runs on the same ratings come to, what is left, and at which epsilon they would fit.
 
     Without FILE the plan begins with nothing spent.
@@ -177,9 +176,6 @@ def _plan(request: _Plan) -> None:
         "fits": None if cap is None else plan.after.within(cap),
         "left": left,
     }
-    if request.as_json:
-        print_json(content)
-        return
     facts = [
         (f"spent so far, epsilon at delta {delta:g}", _up(plan.spent.epsilon(delta))),
         (f"the {plan.runs} runs together", _up(plan.together.epsilon(delta))),
@@ -193,7 +189,8 @@ def _plan(request: _Plan) -> None:
             ("left: epsilon of one run", _down(left["epsilon_of_one_run"])),
             (f"left: epsilon of each of {plan.runs} runs", _down(left["epsilon_of_each"])),
         ]
-    show_table(facts, title=f"{plan.runs} runs at epsilon {budget.epsilon:g}, delta {budget.delta:g}")
+    title = f"{plan.runs} runs at epsilon {budget.epsilon:g}, delta {budget.delta:g}"
+    return Answer(content, partial(show_table, facts, title=title))
 
 
 def _down(epsilon: float) -> str:
@@ -208,8 +205,8 @@ class _Capped(_Ledger):
     lift: bool = option("Have no cap any more. That is written down, like every cap.")
 
 
-@takes(_Capped, "cap", group=command)
-def _set_cap(request: _Capped) -> None:
+@takes(_Capped, "cap", inside=command)
+def _set_cap(request: _Capped) -> Answer:
     """Set the cap of FILE, or show it if nothing else is given. Begins the ledger if there is none.
 
     A run that does not fit under the cap beside all others, with those that go on counted whole, is refused before it
@@ -229,12 +226,8 @@ def _set_cap(request: _Capped) -> None:
     elif request.lift:
         ledger.set_cap(None)
     account = ledger.account()
-    if request.as_json:
-        print_json({"ledger": account.name, "cap": _cap(account.cap), "head": account.head})
-        return
-    printer().print(
-        f"{account.name}: no cap" if account.cap is None else f"{account.name}: cap {account.cap}"
-    )
+    words = f"{account.name}: no cap" if account.cap is None else f"{account.name}: cap {account.cap}"
+    return Answer({"ledger": account.name, "cap": _cap(account.cap), "head": account.head}, words)
 
 
 class _Verify(_Ledger):
@@ -245,8 +238,8 @@ class _Verify(_Ledger):
     )
 
 
-@takes(_Verify, "verify", group=command)
-def _verify(request: _Verify) -> None:
+@takes(_Verify, "verify", inside=command)
+def _verify(request: _Verify) -> Answer:
     """Check every line of FILE against the one before it; exit code 2 if anything was damaged, edited or set back.
 
     From the file alone nobody can see that its end was cut off. Give a head that was kept elsewhere (shown here and by
@@ -260,16 +253,11 @@ def _verify(request: _Verify) -> None:
     chain = ledger.verify()
     for head in request.heads:
         ledger.verify(_read_head(head))
-    if request.as_json:
-        # A crash leaves no torn record any more; who reads the field is told so.
-        content = {"whole": True, "records": len(chain.records), "torn_bytes": 0, "head": chain.head}
-        print_json({**content, "heads_found": heads})
-        return
-    console = printer()
-    console.print(f"{request.file}: {len(chain.records)} records, none damaged or edited")
-    if heads:
-        console.print(f"{heads} of {heads} heads found: nothing since them was set back")
-    console.print(f"Head: {chain.head}")
+    # A crash leaves no torn record any more; who reads the field is told so.
+    content = {"whole": True, "records": len(chain.records), "torn_bytes": 0, "head": chain.head}
+    found = f"\n{heads} of {heads} heads found: nothing since them was set back" if heads else ""
+    words = f"{request.file}: {len(chain.records)} records, none damaged or edited{found}\nHead: {chain.head}"
+    return Answer({**content, "heads_found": heads}, words)
 
 
 def _read_head(given: str) -> str:

@@ -1,7 +1,7 @@
 """What commands say: one JSON object on stdout, or text for people; progress on a terminal's stderr.
 
-What a command tells the holder of the data and nobody else stands apart, in JSON under ``holder``: exact counts, time
-and memory. None of it is noised, so no statement covers it.
+A command returns an `Answer`. What it tells the holder of the data and nobody else stands apart, in JSON under
+``holder``: exact counts, time and memory. None of it is noised, so no statement covers it.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from discreet.cli.interrupts import check_interrupt
+from discreet.cli.group import check_interrupt
 from discreet.cli.request import Request, adds, option
 from discreet.errors import SettingsInvalid
 
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from discreet.engines.choice import AnyRatings
 
 __all__ = [
+    "Answer",
+    "NewModel",
     "Output",
+    "Replaces",
     "ReportProgress",
     "check_file",
     "check_folder",
@@ -40,19 +43,52 @@ __all__ = [
     "printer",
     "progress_bar",
     "say_dropped",
-    "show_files",
     "show_holder",
     "show_table",
     "spinner",
+    "written",
 ]
 
 ReportProgress = Callable[[str, int, int], None]
+
+
+class Answer(NamedTuple):
+    """What a command has to say: for programs, for people (words, or what prints them), and how it ends."""
+
+    content: Mapping[str, Any]
+    words: str | Callable[[], object]
+    exit_code: int = 0
 
 
 class Output(Request):
     """How a command answers."""
 
     as_json: bool = option("Print one JSON object on stdout, nothing else.", name="--json")
+
+    def tell(self, answer: Answer | Mapping[str, Any]) -> None:
+        """Print an answer; one without words of its own line by line."""
+        if not isinstance(answer, Answer):
+            answer = Answer(answer, "\n".join(f"{name}: {value}" for name, value in answer.items()))
+        if self.as_json:
+            print_json(answer.content)
+        elif callable(answer.words):
+            answer.words()
+        else:
+            click.echo(answer.words)
+        if answer.exit_code:
+            click.get_current_context().exit(answer.exit_code)
+
+
+class Replaces(Request):
+    """Whether what is there may be replaced."""
+
+    force: bool = option("Replace what is already there.")
+
+
+class NewModel(Replaces):
+    """Where a model goes."""
+
+    out: str = option("Directory to put the model into.", metavar="DIR")
 
 
 json_option = adds(Output)
@@ -154,13 +190,14 @@ def check_folder(out: str, names: Iterable[str], *, force: bool) -> Path:
     return folder
 
 
-def show_files(request: Output, out: str, tables: Mapping[str, pl.DataFrame]) -> None:
-    """Say which files were written, and how long they are."""
-    if request.as_json:
-        print_json({"out": out, "files": {name: table.height for name, table in tables.items()}})
-        return
-    for name, table in tables.items():
-        printer().print(f"{Path(out) / name}: {table.height:,} rows of {', '.join(table.columns)}")
+def written(out: str, tables: Mapping[str, pl.DataFrame]) -> Answer:
+    """Which files were written, and how long they are."""
+    lines = (
+        f"{Path(out) / name}: {table.height:,} rows of {', '.join(table.columns)}"
+        for name, table in tables.items()
+    )
+    files = {name: table.height for name, table in tables.items()}
+    return Answer({"out": out, "files": files}, "\n".join(lines))
 
 
 def counts(ratings: AnyRatings, items: int | None = None) -> dict[str, Any]:

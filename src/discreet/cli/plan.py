@@ -1,21 +1,26 @@
-"""``discreet plan``: what quality to expect at which epsilon, before any budget is spent."""
+"""``discreet plan`` and ``budget``: what quality to expect at which epsilon, and how much noise that is."""
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from pathlib import Path
 
 from discreet.catalogue import Goal
-from discreet.cli.output import Output, check_file, print_json, printer, progress_bar, show_table
+from discreet.cli.output import Answer, Output, check_file, printer, progress_bar, show_table
 from discreet.cli.request import option, takes
 from discreet.errors import SettingsInvalid
 from discreet.model.directory import replace_file
 from discreet.pictures import standalone
-from discreet.planning import Outcome, Plan, chart, plan, recommendation, reservations
+from discreet.planning import Outcome, Plan, chart, recommendation, reservations
+from discreet.planning import plan as plan_quality
+from discreet.privacy.accounting import epsilon_renyi, mu_renyi
+from discreet.privacy.budget import Budget
 
-__all__ = ["command"]
+__all__ = ["budget", "plan"]
 
 
-class _Asked(Output):
+class _Plan(Output):
     users: int = option("How many people have rated.", ge=100)
     items: int = option("Size of the catalogue.", ge=10)
     ratings_per_user: float = option("Ratings or clicks a person, on average.")
@@ -46,12 +51,10 @@ class _Asked(Output):
             ) from None
 
 
-@takes(_Asked, "plan")
-def command(request: _Asked) -> None:
-    """Say what quality to expect at which epsilon, from a few numbers, before any budget is spent.
-
-    No rating is read. Models are trained with and without privacy on made-up markets of these sizes, which takes about
-    a minute (--quick: some seconds).
+@takes(_Plan, "plan")
+def plan(request: _Plan) -> Answer:
+    """No rating is read. Models are trained with and without privacy on made-up markets of these sizes, which takes
+    about a minute (--quick: some seconds).
 
     \b
     Examples:
@@ -66,7 +69,7 @@ def command(request: _Asked) -> None:
     if picture is not None:
         check_file(picture, ".svg", name="--picture")
     with progress_bar() as report:
-        found = plan(
+        found = plan_quality(
             request.users,
             request.items,
             request.ratings_per_user,
@@ -81,18 +84,14 @@ def command(request: _Asked) -> None:
             progress=report,
         )
     if picture is not None:
-        content = standalone(chart(found).svg()).encode()
-        replace_file(picture.absolute(), lambda file: file.write(content), private=False)
-    if request.as_json:
-        words = {"recommendation": recommendation(found), "reservations": reservations(found)}
-        print_json({**found.to_dict(), **words, "picture": None if picture is None else str(picture)})
-        return
-    _show(found)
-    if picture is not None:
-        printer().print(f"The curve is in {picture}")
+        drawn = standalone(chart(found).svg()).encode()
+        replace_file(picture.absolute(), lambda file: file.write(drawn), private=False)
+    words = {"recommendation": recommendation(found), "reservations": reservations(found)}
+    content = {**found.to_dict(), **words, "picture": None if picture is None else str(picture)}
+    return Answer(content, partial(_show, found, picture))
 
 
-def _show(found: Plan) -> None:
+def _show(found: Plan, picture: Path | None) -> None:
     sizes = found.sizes
     better = "less" if sizes.goal == "rate" else "more"
     feedback = (
@@ -109,7 +108,8 @@ def _show(found: Plan) -> None:
     rows.append(_row(found.not_private.name, found.not_private, "100 %" if found.worth else ""))
     numbers = ("mean", "range", "of the way")
     show_table(rows, ("model", *numbers), right=numbers)
-    for line in (*recommendation(found), "", *reservations(found)):
+    drawn = () if picture is None else (f"The curve is in {picture}",)
+    for line in (*recommendation(found), "", *reservations(found), *drawn):
         printer().print(line)
 
 
@@ -117,3 +117,40 @@ def _row(name: str, one: Outcome, share: str) -> tuple[str, str, str, str]:
     if one.mean is None:
         return name, "too few users", "", share
     return name, f"{one.mean:.4f}", f"{min(one.known):.4f} to {max(one.known):.4f}", share
+
+
+class _Budget(Output):
+    epsilon: str = option("Privacy parameter epsilon, above 0.")
+    delta: str = option("Privacy parameter delta, between 0 and 1; well below 1 / users.")
+    releases: int = option("Releases to plan for.", 1, ge=1)
+
+
+@takes(_Budget, "budget")
+def budget(request: _Budget) -> Answer:
+    """mu is the one number that adds up (its squares do) over Gaussian releases. The conversion is exact; the
+    Rényi conversion that papers use is shown beside it, with the extra noise it would have asked for.
+
+    \b
+    Example:
+      discreet budget --epsilon 1 --delta 1e-6 --releases 6
+    """
+    given, releases = Budget.parse(request.epsilon, request.delta), request.releases
+    mu, renyi = given.mu, mu_renyi(given.epsilon, given.delta)
+    content = {
+        "epsilon": given.epsilon,
+        "delta": given.delta,
+        "mu": mu,
+        "renyi": {"mu": renyi, "epsilon_of_mu": epsilon_renyi(mu, given.delta), "noise_ratio": mu / renyi},
+        "releases": releases,
+        "mu_per_release": mu / math.sqrt(releases),
+        "noise_multiplier": math.sqrt(releases) / mu,
+    }
+    facts = (
+        ("mu (exact)", f"{mu:.6g}"),
+        ("mu by the Rényi conversion", f"{renyi:.6g}  ({mu / renyi:.3f} times the noise)"),
+        ("epsilon the Rényi conversion states for the exact mu", f"{epsilon_renyi(mu, given.delta):.6g}"),
+        (f"mu for each of {releases} equal releases", f"{content['mu_per_release']:.6g}"),
+        ("noise of each, in units of one user's largest change", f"{content['noise_multiplier']:.6g}"),
+    )
+    title = f"epsilon {given.epsilon:g}, delta {given.delta:g}"
+    return Answer(content, partial(show_table, facts, title=title))

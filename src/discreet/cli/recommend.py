@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,7 +15,7 @@ from polars.io.plugins import register_io_source
 
 from discreet.catalogue import Catalogue
 from discreet.cli.histories import Person, of_one, read_histories
-from discreet.cli.output import Output, check_file, print_json, printer, show_table
+from discreet.cli.output import Answer, Output, check_file, printer, show_table
 from discreet.cli.request import argument, option, takes
 from discreet.cli.where import Place, Reader
 from discreet.data import StoredRatings
@@ -55,10 +56,8 @@ class _Recommend(Person, Reader):
 
 
 @takes(_Recommend, "recommend")
-def recommend(request: _Recommend) -> None:
-    """Recommend items from a history, for anyone, whether they were in the training data or not.
-
-    This costs no privacy budget: a person's own history meets only what was released. With --out, users are
+def recommend(request: _Recommend) -> Answer:
+    """This costs no privacy budget: a person's own history meets only what was released. With --out, users are
     written as they are done, and histories that do not fit into memory are grouped by user on disk first; FILE may
     also be a folder, a pattern, or the folder that train --blocks kept.
 
@@ -76,20 +75,21 @@ def recommend(request: _Recommend) -> None:
     with ExitStack() as held:
         history = _asked_for(read_histories(request, model, Place(request, [request.history], held)), request)
         if request.out is not None:
-            _write(model, history, request, request.out)
+            answer = _write(model, history, request, request.out)
             _say_notes(model.notes)
-            return
+            return answer
         if isinstance(history, StoredRatings):
             raise SettingsInvalid(
                 "for everybody on disk there are too many rows to show; write them with --out FILE"
             )
         found = _recommend(model, history, request)
     if request.as_json:
-        print_json(_as_dict(found, request.user))
         _say_notes(model.notes)
-    elif isinstance(found, Recommendations):
-        show_recommendations(found, "Recommended", score_name)
-    else:
+
+    def show() -> None:
+        if isinstance(found, Recommendations):
+            show_recommendations(found, "Recommended", score_name)
+            return
         rows = (
             (user, rank, *(("none left", "") if item is None else (item, f"{score:.3f}")))
             for user, rank, item, score in found.iter_rows()
@@ -97,6 +97,8 @@ def recommend(request: _Recommend) -> None:
         show_table(rows, ("user", "rank", "item", score_name))
         for note in model.notes:
             printer().print(_sentence(note))
+
+    return Answer(_as_dict(found, request.user), show)
 
 
 def _asked_for(histories: AnyRatings | History, request: _Recommend) -> AnyRatings | History:
@@ -129,7 +131,7 @@ def _as_dict(found: Recommendations | pl.DataFrame, user: str | None) -> dict[st
     return {"users": users}
 
 
-def _write(model: Model, history: AnyRatings | History, request: _Recommend, out: Path) -> None:
+def _write(model: Model, history: AnyRatings | History, request: _Recommend, out: Path) -> Answer:
     """All lists in a file, whole or not at all, written as they are made: never all of them in memory."""
     told = {"rows": 0, "shortfall": 0}
 
@@ -141,10 +143,8 @@ def _write(model: Model, history: AnyRatings | History, request: _Recommend, out
 
     write = _write_csv if out.suffix.lower() == ".csv" else _write_parquet
     replace_file(out, lambda file: write(counted(), file), private=True)
-    if request.as_json:
-        print_json({"out": str(out), **told})
-    else:
-        click.echo(f"{told['rows']:,} rows, {told['shortfall']:,} of them without an item left, in {out}")
+    words = f"{told['rows']:,} rows, {told['shortfall']:,} of them without an item left, in {out}"
+    return Answer({"out": str(out), **told}, words)
 
 
 def _frames(model: Model, history: AnyRatings | History, request: _Recommend) -> Iterator[pl.DataFrame]:
@@ -230,10 +230,8 @@ class _Similar(Output):
 
 
 @takes(_Similar, "similar")
-def similar(request: _Similar) -> None:
-    """Show the items that are most like an item.
-
-    Of a table of weights: how often two items are taken together, over the root of how often each is, with the
+def similar(request: _Similar) -> Answer:
+    """Of a table of weights: how often two items are taken together, over the root of how often each is, with the
     standard deviation that the noise gives it. What does not stand out of the noise is not shown.
 
     Of factors: the expected correlation of what people think of the two items. It is smaller for items of which little
@@ -246,10 +244,9 @@ def similar(request: _Similar) -> None:
     model = Model.load(request.model)
     found = model.similar(request.item, request.count)
     if request.as_json:
-        print_json({"item": request.item, **found.to_dict()})
         _say_notes(found.notes)
-    else:
-        show_recommendations(found, f"Like {request.item}", "similarity")
+    show = partial(show_recommendations, found, f"Like {request.item}", "similarity")
+    return Answer({"item": request.item, **found.to_dict()}, show)
 
 
 class _Explain(Person):
@@ -258,10 +255,8 @@ class _Explain(Person):
 
 
 @takes(_Explain, "explain")
-def explain(request: _Explain) -> None:
-    """Say why an item has its score for a person: what the item itself and each rating add to it.
-
-    The parts add up to the score. This costs no privacy budget: a person's own history meets only what was released.
+def explain(request: _Explain) -> Answer:
+    """The parts add up to the score. This costs no privacy budget: a person's own history meets only what was released.
 
     \b
     Examples:
@@ -282,10 +277,8 @@ def explain(request: _Explain) -> None:
             )
         wanted = best[0].item
     found = model.explain(history, wanted, **said)
-    if request.as_json:
-        print_json(found.to_dict())
-    else:
-        _show_reasons(found, request.count, explicit=model.item_side.scale.explicit)
+    explicit = model.item_side.scale.explicit
+    return Answer(found.to_dict(), partial(_show_reasons, found, request.count, explicit=explicit))
 
 
 def _show_reasons(found: Explanation, count: int, *, explicit: bool) -> None:

@@ -7,12 +7,14 @@
     @takes(Sample, "sample")
     def command(request: Sample) -> None: ...
 
-gives ``--out DIR``, which is required, and ``--users``. A request may inherit the options of others.
+gives ``--out DIR``, which is required, and ``--users``. A request may inherit the options of others. What the function
+returns is the command's answer, which :mod:`discreet.cli.output` prints; a docstring is help.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from types import UnionType
@@ -22,9 +24,10 @@ import click
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
 
+from discreet.cli.group import COMMANDS
 from discreet.errors import SettingsInvalid
 
-__all__ = ["Request", "adds", "argument", "option", "takes"]
+__all__ = ["Request", "adds", "argument", "group", "option", "takes"]
 
 _BOUNDS = {"ge": "min", "gt": "min_open", "le": "max", "lt": "max_open"}
 R = TypeVar("R", bound="Request")
@@ -35,6 +38,10 @@ class Request(BaseModel):
     """What a command was asked for. Its fields are the command's options."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    def tell(self, answer: Any) -> None:
+        """Print an answer."""
+        raise NotImplementedError
 
 
 def argument(metavar: str, **settings: Any) -> Any:
@@ -52,7 +59,7 @@ def option(words: str, default: Any = None, *, name: str | None = None, **settin
 
 
 def takes(
-    kind: type[R], name: str, cls: type[click.Command] | None = None, group: click.Group | None = None
+    kind: type[R], name: str, cls: type[click.Command] | None = None, inside: click.Group | None = None
 ) -> Callable[[Callable[[R], Any]], click.Command]:
     """Make a command of this name (of a group) of a function that takes a request of this kind."""
 
@@ -61,12 +68,36 @@ def takes(
         def called(**given: Any) -> Any:
             request = kind(**given)
             _check_company(request)
-            return function(request)
+            answer = function(request)
+            if answer is not None:
+                request.tell(answer)
 
-        make = click.command if group is None else group.command
-        return make(name, cls=cls or click.Command)(adds(kind)(called))
+        make = click.command if inside is None else inside.command
+        words = _described(name, function) if inside is None else None
+        return make(name, cls=cls or click.Command, help=words)(adds(kind)(called))
 
     return decorate
+
+
+def group(name: str, cls: type[click.Group] | None = None) -> Callable[[Callable[[], None]], click.Group]:
+    """Make one of the first commands a group of others; its docstring is help."""
+
+    def decorate(function: Callable[[], None]) -> click.Group:
+        return click.group(name, cls=cls or _InOrder, help=_described(name, function))(function)
+
+    return decorate
+
+
+class _InOrder(click.Group):
+    """Lists its commands in the order they are worth reading."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+def _described(name: str, function: Callable[..., Any]) -> str:
+    """What the list of commands says of one, and the docstring."""
+    return "\n\n".join(filter(None, (COMMANDS[name], inspect.getdoc(function))))
 
 
 def _check_company(request: Request) -> None:
@@ -101,12 +132,10 @@ def adds(kind: type[Request]) -> Callable[[F], F]:
 def _in_order(kind: type[Request]) -> list[str]:
     """Words without a name first, then what is required, then a request's own options, then those it inherits."""
     fields = kind.model_fields
+    words = [name for name, info in fields.items() if info.description is None]
     own_first = dict.fromkeys(name for one in kind.__mro__ for name in vars(one).get("__annotations__", ()))
-
-    def place(name: str) -> tuple[bool, bool]:
-        return fields[name].description is not None, not _kind_of(fields[name])[1]
-
-    return sorted((name for name in own_first if name in fields), key=place)
+    named = [name for name in own_first if name in fields and name not in words]
+    return words + sorted(named, key=lambda name: not _kind_of(fields[name])[1])
 
 
 def _parameter(name: str, info: FieldInfo) -> Callable[[F], F]:

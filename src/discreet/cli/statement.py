@@ -1,9 +1,8 @@
-"""``discreet statement``: what a model promises, in words, as a page, and signed."""
+"""``discreet statement`` and ``report``: what a model promises, in words, as a page, and signed; what it is worth."""
 
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -12,11 +11,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from discreet.cli.output import Output, check_file, print_json
+from discreet.cli.options import WholeRows
+from discreet.cli.output import Answer, Output, check_file, spinner
 from discreet.cli.request import argument, option, takes
+from discreet.data.ratings import Ratings
 from discreet.errors import SettingsInvalid
+from discreet.model import Model
 from discreet.model.description import describe
 from discreet.model.directory import replace_file
+from discreet.reports import make_report
+from discreet.reports import page as report_page
 from discreet.statements import Document, write_document
 from discreet.statements.page import page
 from discreet.statements.text import text_lines
@@ -25,10 +29,10 @@ from discreet.statements.words import headline
 if TYPE_CHECKING:
     from discreet.statements.signature import Check
 
-__all__ = ["command"]
+__all__ = ["report", "statement"]
 
 
-class _Asked(Output):
+class _Statement(Output):
     model: Path = argument("MODEL")
     html: Path | None = option("Write a page that prints on two sheets.", metavar="FILE")
     sign: Path | None = option("Sign with this private key (Ed25519, PEM).", metavar="KEY")
@@ -43,11 +47,9 @@ class _Asked(Output):
     )
 
 
-@takes(_Asked, "statement")
-def command(request: _Asked) -> None:
-    """Say what a MODEL promises, what that means, and what it cost; make a page of it, or sign it.
-
-    Signing needs the package cryptography (pip install 'discreet[sign]').
+@takes(_Statement, "statement")
+def statement(request: _Statement) -> Answer:
+    """Signing needs the package cryptography (pip install 'discreet[sign]').
     With --verify the exit code is 1 if the key did not sign the statement, or the model is another one.
 
     \b
@@ -65,21 +67,18 @@ def command(request: _Asked) -> None:
             "just any key proves nothing"
         )
     if request.verify is not None and request.key is not None:
-        sys.exit(_verify(request, request.verify, request.key))
+        return _verify(request, request.verify, request.key)
     document = write_document(request.model)
     if request.html is not None:
         _write(request.html, page(document).encode(), request)
+    there = "" if request.html is None else f"The page is in {request.html}"
     if request.sign is not None:
-        _sign(document, request, request.sign)
-    elif request.as_json:
-        print_json(document.to_dict())
-    elif request.html is None:
-        click.echo("\n".join(text_lines(document)))
-    if request.html is not None and not request.as_json:
-        click.echo(f"The page is in {request.html}")
+        content, words = _sign(document, request, request.sign)
+        return Answer(content, "\n".join(filter(None, (words, there))))
+    return Answer(document.to_dict(), there or "\n".join(text_lines(document)))
 
 
-def _sign(document: Document, request: _Asked, key_file: Path) -> None:
+def _sign(document: Document, request: _Statement, key_file: Path) -> tuple[dict[str, str], str]:
     signature = _signature()
     out = request.out or request.model.with_name(f"{request.model.absolute().name}.statement.json")
     key = signature.read_private_key(
@@ -89,24 +88,21 @@ def _sign(document: Document, request: _Asked, key_file: Path) -> None:
     _write(out, content, request)
     _write(_sig(out), signed, request)
     by = signature.fingerprint(key.public_key())
-    if request.as_json:
-        print_json({"statement": str(out), "signature": str(_sig(out)), "fingerprint": by})
-        return
-    click.echo(f"Signed: {headline(document.statement)}")
-    click.echo(f"Model:  {document.model.name}, digest {document.model.digest}")
-    click.echo(f"Key:    {by}")
-    click.echo(f"Saved:  {out} and {_sig(out)}")
+    words = (
+        f"Signed: {headline(document.statement)}",
+        f"Model:  {document.model.name}, digest {document.model.digest}",
+        f"Key:    {by}",
+        f"Saved:  {out} and {_sig(out)}",
+    )
+    return {"statement": str(out), "signature": str(_sig(out)), "fingerprint": by}, "\n".join(words)
 
 
-def _verify(request: _Asked, file: Path, key_file: Path) -> int:
+def _verify(request: _Statement, file: Path, key_file: Path) -> Answer:
     signature = _signature()
     key, model = signature.read_public_key(key_file), describe(request.model)
     check = signature.check_signed(file.read_bytes(), _sig(file).read_bytes(), key, model)
-    if request.as_json:
-        print_json({"good": check.good, **asdict(check)})
-    else:
-        click.echo("\n".join(_words(check, file, request.model)))
-    return 0 if check.good else 1
+    words = "\n".join(_words(check, file, request.model))
+    return Answer({"good": check.good, **asdict(check)}, words, exit_code=0 if check.good else 1)
 
 
 def _words(check: Check, file: Path, model: Path) -> Iterator[str]:
@@ -123,7 +119,7 @@ def _words(check: Check, file: Path, model: Path) -> Iterator[str]:
         yield f"{model} is that model, byte for byte."
 
 
-def _write(target: Path, content: bytes, request: _Asked) -> None:
+def _write(target: Path, content: bytes, request: _Statement) -> None:
     check_file(target, model=request.model)
     place = target.absolute()
     if request.sign is not None and place.resolve() == request.sign.resolve():
@@ -144,3 +140,50 @@ def _signature() -> ModuleType:
         raise SettingsInvalid(
             "signatures need the package cryptography; install it with: pip install 'discreet[sign]'"
         ) from None
+
+
+class _Report(Output, WholeRows):
+    model: Path = argument("MODEL")
+    out: Path | None = option("The page.  [default: MODEL.report.html]", metavar="FILE.html")
+    ratings: str | None = option("What the users of --test did before: the training file.", metavar="FILE")
+    test: str | None = option("Ratings to measure the quality with.", metavar="FILE")
+    user: str = option("Column of user ids.", "user")
+    item: str = option("Column of item ids.", "item")
+    rating: str | None = option(
+        "Column of ratings.  [default: rating, for a model that was trained on ratings]"
+    )
+
+
+@takes(_Report, "report")
+def report(request: _Report) -> Answer:
+    """All of it follows from the released model. With --ratings and --test also the quality beside baselines, which is
+    computed from ratings without noise: such a page is for you alone. The page needs nothing else and prints well.
+
+    \b
+    Examples:
+      discreet report model/ --out report.html
+      discreet report model/ --ratings ratings.csv --test test.csv --out report.html
+    """
+    past = held_out = None
+    out = request.out or request.model.with_name(f"{request.model.absolute().name}.report.html")
+    check_file(out, model=request.model)
+    model = Model.load(request.model)
+    files = [file for file in (request.ratings, request.test) if file is not None]
+    if len(files) == 1:
+        missing = "--ratings" if request.ratings is None else "--test"
+        raise SettingsInvalid(
+            f"quality needs both --ratings (what people did before) and --test; {missing} is missing"
+        )
+    if files:
+        if request.rating is None and model.item_side.scale.explicit:
+            request = request.model_copy(update={"rating": "rating"})
+        reading = request.reading_for(model)
+        past, held_out = (Ratings.from_file(file, **reading) for file in files)
+    with spinner("looking at the model"):
+        found = make_report(request.model, past, held_out)
+        content = report_page(found).encode()
+    kept = found.quality is not None or not model.statement.private
+    replace_file(out.absolute(), lambda file: file.write(content), private=kept)
+    if found.quality is not None and not request.as_json:
+        click.echo("It has numbers that no promise covers: keep it to yourself.", err=True)
+    return Answer({"out": str(out), **found.to_dict()}, f"The page is in {out}")

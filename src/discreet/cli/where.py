@@ -1,8 +1,12 @@
-"""Options that say where a command runs: where ratings are held, who adds up, and where a run is kept."""
+"""Options that say where a command runs: where ratings are held, who adds up, and where a run is kept.
+
+A run that is kept goes on with ``--resume DIR``: the command that was stopped, once more, with its arguments.
+"""
 
 from __future__ import annotations
 
 import gc
+import os
 import secrets
 import shutil
 import tempfile
@@ -12,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from discreet.catalogue import Catalogue
 from discreet.catalogue.packed import STANDARD_INPUT
 from discreet.cli.request import Request, option
-from discreet.cli.resumable import note_arguments, resumed
 from discreet.data import StoredRatings, prepare
 from discreet.data.preparation import fits_into_memory
 from discreet.data.ratings import Ratings
@@ -27,9 +31,10 @@ from discreet.data.stored import is_prepared
 from discreet.engines.choice import AnyRatings
 from discreet.errors import DiscreetError, RatingsInvalid, SettingsInvalid
 from discreet.model import Model
+from discreet.model.directory import replace_file
 
 if TYPE_CHECKING:
-    from discreet.cli.training import Training
+    from discreet.cli.train import Training
     from discreet.engines.cluster import Cluster
     from discreet.methods.checkpoint import Checkpoint
 
@@ -37,13 +42,18 @@ __all__ = [
     "Engine",
     "Place",
     "Reader",
+    "ResumableCommand",
     "chosen_engine",
     "clear_run",
     "join_cluster",
     "leaves_nothing",
     "on_disk",
     "open_checkpoint",
+    "resumed",
 ]
+
+_FILE = "command.json"
+_ARGUMENTS, _RESUMED = "discreet.arguments", "discreet.resumed"
 
 
 class Engine(Request):
@@ -131,7 +141,7 @@ def open_checkpoint(request: Training, engine: str, *, private: bool) -> Checkpo
 
     out = Path(request.out).absolute()
     kept = ctx.with_resource(Checkpoint(given or out.with_name(f"{out.name}.run")))
-    note_arguments(ctx, kept.folder)
+    _note_arguments(ctx, kept.folder)
     return kept
 
 
@@ -221,3 +231,60 @@ class Place:
             self._blocks = self._held.enter_context(tempfile.TemporaryDirectory(prefix="discreet-blocks-"))
         beside = alike if isinstance(alike, StoredRatings) else None
         return on_disk(source, Path(self._blocks) / name, reading, alike=beside)
+
+
+class _Noted(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    arguments: list[str]
+    folder: str
+
+
+class ResumableCommand(click.Command):
+    """A command that can be given ``--resume DIR`` in place of everything else."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the noted arguments in the place of ``--resume DIR``."""
+        words = [
+            part for word in args for part in (word.split("=", 1) if word.startswith("--resume=") else [word])
+        ]
+        if "--resume" in words[:-1]:
+            place = words.index("--resume")
+            folder, others = words[place + 1], [*words[:place], *words[place + 2 :]]
+            if not set(others) <= {"--json"}:
+                raise SettingsInvalid(
+                    f"--resume stands alone: the run in {folder} goes on with the arguments that it was begun with"
+                )
+            noted = _read(folder)
+            args = [*noted.arguments, *(word for word in others if word not in noted.arguments)]
+            ctx.meta[_RESUMED] = str(Path(folder).absolute())
+            os.chdir(noted.folder)
+        ctx.meta[_ARGUMENTS] = list(args)
+        return super().parse_args(ctx, args)
+
+
+def resumed(ctx: click.Context) -> str | None:
+    """The folder of the run that goes on, where one does."""
+    folder: str | None = ctx.meta.get(_RESUMED)
+    return folder
+
+
+def _note_arguments(ctx: click.Context, folder: Path) -> None:
+    """Write down how the command was called, so that it can be called so again."""
+    if (folder / _FILE).is_file():
+        return
+    arguments: list[str] = ctx.meta[_ARGUMENTS]
+    ledger: Any = ctx.params.get("ledger")
+    if ledger and not any(word.partition("=")[0] == "--ledger" for word in arguments):
+        arguments = [*arguments, f"--ledger={ledger}"]  # the environment named it, and may not do so again
+    noted = _Noted(arguments=arguments, folder=os.getcwd()).model_dump_json(indent=1).encode()
+    replace_file(folder / _FILE, lambda file: file.write(noted), private=True)
+
+
+def _read(folder: str) -> _Noted:
+    try:
+        return _Noted.model_validate_json((Path(folder) / _FILE).read_bytes())
+    except (OSError, ValidationError, ValueError):
+        raise SettingsInvalid(
+            f"{folder} has no stopped run in it; give the folder that was named with --checkpoint, or OUT.run"
+        ) from None

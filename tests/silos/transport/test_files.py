@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli.federate.files import check_message_place, read_message, write_message
+from discreet.cli.federate.server import check_message_place, read_message, write_message
 from discreet.errors import Refused
 from discreet.silos.shared.signing import MARK
 from tests.silos.transport.conftest import Halls

@@ -1,5 +1,78 @@
-"""Training together with other organisations: one file for each command of the group."""
+"""``discreet federate``: several organisations train one model without pooling their ratings."""
 
-from discreet.cli.federate.group import command
+from __future__ import annotations
 
-__all__ = ["command"]
+import importlib
+
+import click
+
+from discreet.cli.request import group
+from discreet.errors import SettingsInvalid
+
+__all__ = ["COMMANDS", "command"]
+
+# Each command and the module it is in.
+COMMANDS = {
+    "plan": "simulate",
+    "simulate": "simulate",
+    "authority": "agree",
+    "key": "agree",
+    "agree": "agree",
+    "show": "show",
+    "server": "server",
+    "drop": "server",
+    "finish": "server",
+    "silo": "silo",
+    "export": "server",
+    "answer": "silo",
+    "import": "server",
+    "model": "server",
+}
+_EXTRA = ("cryptography", "httpx", "starlette", "uvicorn")
+
+
+class _Federate(click.Group):
+    """Loads a command's module when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order they are worth reading."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, or ``None``."""
+        if cmd_name not in COMMANDS:
+            return None
+        try:
+            importlib.import_module(f"discreet.cli.federate.{COMMANDS[cmd_name]}")
+        except ModuleNotFoundError as error:
+            if (missing := (error.name or "").partition(".")[0]) not in _EXTRA:
+                raise
+            raise SettingsInvalid(
+                f"training in silos needs {missing}; install it with: pip install 'discreet[silos]'"
+            ) from None
+        return self.commands[cmd_name]
+
+
+@group("federate", cls=_Federate)
+def command() -> None:
+    """Every organisation (silo) keeps its ratings, adds its own noise and keeps its own account of what it has given
+    away; a server sees sums only, or private prototypes. Silos call the server, never the other way round.
+
+    Is it worth it? federate plan answers before anybody has paid, on made-up ratings.
+
+    \b
+    Example, all on one machine:
+      discreet federate simulate ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
+          --catalogue items.csv --silos 3 --honest 2 --epsilon 1 --delta 1e-6 --out model/
+    \b
+    In earnest:
+      discreet federate key mask.key                   (each silo; hand round the public half)
+      discreet federate key --signing signing.key      (each silo and the server; likewise)
+      discreet federate agree ... --out agreement.json (once; every silo reads and keeps it)
+      discreet federate show agreement.json            (each silo; compare the digest)
+      discreet federate server ...                     (one machine)
+      discreet federate silo ...                       (each silo, outbound connections only)
+    \b
+    Without rounds: agree with --method prototypes, and each silo sends one private message and gets one back.
+    Without a network: export, answer and import carry the same messages as files. Every command takes --json.
+    """

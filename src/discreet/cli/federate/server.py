@@ -1,19 +1,26 @@
-"""``discreet federate server``, ``drop`` and ``finish``: the machine that adds up what the silos send.
+"""The server's side of a run: ``discreet federate server``, ``drop`` and ``finish``, and by hand ``export``, ``import``
+and ``model``, where messages are carried as files (the silo's side is ``answer``).
 
 Nothing that can read ratings is loaded for it.
 """
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from discreet.catalogue import Catalogue
-from discreet.cli.federate.output import Teller, position, show_run, summary
-from discreet.cli.output import Output, print_json, printer
-from discreet.cli.request import option, takes
-from discreet.errors import CatalogueInvalid, SettingsInvalid, Unreachable
+from discreet.cli.federate import command
+from discreet.cli.federate.show import Teller, position
+from discreet.cli.output import Answer, NewModel, Output, printer, show_table
+from discreet.cli.request import argument, option, takes
+from discreet.errors import CatalogueInvalid, Refused, SettingsInvalid, Unreachable
+from discreet.model import Model
+from discreet.model.directory import replace_file
 from discreet.model.saving import save_once
 from discreet.model.storage import check_target
 from discreet.silos.server.coordinator import Coordinator
@@ -22,12 +29,27 @@ from discreet.silos.server.server import Server, listen, url_of
 from discreet.silos.shared.agreement import AnyAgreement, BaseAgreement, PrototypeAgreement, load_agreement
 from discreet.silos.shared.keys import SIGNING_KEY, read_signing_key, server_context
 from discreet.silos.shared.outcome import encode_model
-from discreet.silos.shared.signing import SERVER, SigningKey
+from discreet.silos.shared.signing import MARK, SERVER, SigningKey, open_seal
 
-__all__ = ["AtServer", "drop_command", "finish_command", "read_catalogue", "server_command"]
+__all__ = [
+    "check_message_place",
+    "open_run",
+    "read_catalogue",
+    "read_message",
+    "show_run",
+    "summary",
+    "write_message",
+]
+
+_BESIDE_A_STORE = ("", "-journal", "-wal", "-shm")  # what SQLite has under a store's name
+_SHOWN = (
+    *("method", "goal", "rank", "rounds", "prototypes", "silos", "items"),
+    *("messages_up", "messages_down", "bytes_up", "bytes_down", "model_bytes_down"),
+)
+AnyCoordinator = Coordinator | PrototypeCoordinator
 
 
-class AtServer(Output):
+class _AtServer(Output):
     """What the server's commands need to go on with a run."""
 
     agreement: str = option("What was agreed.", metavar="FILE")
@@ -36,29 +58,30 @@ class AtServer(Output):
         "Public list of items; needed where item features were agreed on.", metavar="FILE"
     )
 
-    def open(self, agreement: AnyAgreement, *, begun: bool) -> Coordinator | PrototypeCoordinator:
+    def open(self, agreement: AnyAgreement, *, begun: bool) -> AnyCoordinator:
         """The coordinator; where the run must have begun, a mistyped name does not begin another."""
         if begun and not Path(self.store).is_file():
             raise SettingsInvalid(
                 f"there is no store {self.store}; a run begins with 'discreet federate server', by hand with 'export' "
                 "(for prototypes with 'import')"
             )
-        if isinstance(agreement, PrototypeAgreement):
-            return PrototypeCoordinator(Path(self.store), agreement)
-        if agreement.features is None:
-            return Coordinator(Path(self.store), agreement)
-        if self.catalogue is None:
-            raise SettingsInvalid(
-                "item features were agreed on: name the file that has them with --catalogue FILE"
-            )
-        features = read_catalogue(self.catalogue, agreement).features
-        return Coordinator(Path(self.store), agreement, features=features)
+        return open_run(agreement, Path(self.store), self.catalogue)
+
+    def change(self, change: Callable[[AnyCoordinator], object], *, begun: bool = True) -> dict[str, Any]:
+        """Where the run stands after a change, which is noted beside the store."""
+        agreed = load_agreement(self.agreement)
+        with self.open(agreed, begun=begun) as run:
+            change(run)
+            status = run.status()
+        Teller(agreed, self.store).note(status)
+        return status
 
 
-class _Serve(AtServer):
-    """What `server` can be asked."""
-
+class _Whole(_AtServer):
     catalogue: str = option("Public list of items (CSV, Parquet, NDJSON or text).", metavar="FILE")
+
+
+class _Serve(_Whole, NewModel):
     tls: str = option("Folder with certificate.pem, key.pem and signing.key.", metavar="DIR")
     listen: str = option("Port 0 takes a free one.", metavar="HOST:PORT")
     drop_after: float | None = option(
@@ -70,20 +93,10 @@ class _Serve(AtServer):
         "How long to go on telling absent silos that the run has finished.", 600.0, ge=0.0, metavar="SECONDS"
     )
     log: bool = option("Write a log of JSON lines to standard error.")
-    out: str = option("Directory to put the model into.", metavar="DIR")
-    force: bool = option("Replace a model that is already there.")
 
 
-class _Drop(AtServer):
-    """What `drop` can be asked."""
-
-    silos: tuple[str, ...] = option(
-        "A silo to go on without; repeatable, and cheaper together.", name="--silo"
-    )
-
-
-@takes(_Serve, "server")
-def server_command(request: _Serve) -> None:
+@takes(_Serve, "server", inside=command)
+def _server(request: _Serve) -> Answer:
     """Run the server of an agreement until all silos are done; start it again after any stop.
 
     It never sees a rating, nor one silo's sums, nor more of a silo than private prototypes where these were
@@ -125,14 +138,17 @@ def server_command(request: _Serve) -> None:
     if "messages_down" in result:
         result["messages_down"] = len(server.handed_to)
     result["holder"] = {"seconds": round(time.perf_counter() - started, 3)}
-    if request.as_json:
-        print_json(result)
-    else:
-        show_run("Trained in silos", result, model, request.out)
+    return Answer(result, partial(show_run, "Trained in silos", result, model, request.out))
 
 
-@takes(_Drop, "drop")
-def drop_command(request: _Drop) -> None:
+class _Drop(_AtServer):
+    silos: tuple[str, ...] = option(
+        "A silo to go on without; repeatable, and cheaper together.", name="--silo"
+    )
+
+
+@takes(_Drop, "drop", inside=command)
+def _drop(request: _Drop) -> Answer:
     """Go on without silos that have left: the current round is asked again of the others.
 
     Stop the server first. The others are charged for the round a second time, once however many silos are dropped
@@ -143,19 +159,12 @@ def drop_command(request: _Drop) -> None:
     Example:
       discreet federate drop --agreement agreement.json --store run.sqlite --silo north --silo east
     """
-    agreed = load_agreement(request.agreement)
-    with request.open(agreed, begun=True) as run:
-        run.drop(*request.silos)
-        status = run.status()
-    Teller(agreed, request.store).note(status)
-    if request.as_json:
-        print_json(status)
-    else:
-        printer().print(f"Going on with {', '.join(status['roster'])}; start the server again.")
+    status = request.change(lambda run: run.drop(*request.silos))
+    return Answer(status, f"Going on with {', '.join(status['roster'])}; start the server again.")
 
 
-@takes(AtServer, "finish")
-def finish_command(request: AtServer) -> None:
+@takes(_AtServer, "finish", inside=command)
+def _finish(request: _AtServer) -> Answer:
     """End a run early with what has been released so far, where too few silos are left to go on or it has failed.
 
     Stop the server first; start it again afterwards to save the model and tell the silos, or save it with 'model'.
@@ -165,15 +174,108 @@ def finish_command(request: AtServer) -> None:
     Example:
       discreet federate finish --agreement agreement.json --store run.sqlite
     """
+    status = request.change(lambda run: run.finish_early())
+    return Answer(status, f"Ended after {status['round']} rounds; start the server again.")
+
+
+class _Export(_AtServer):
+    signing_key: str = option("The server's own, of 'key --signing'.", metavar="FILE")
+    out: str = option("Where to put the question.", metavar="FILE")
+
+
+@takes(_Export, "export", inside=command)
+def _export(request: _Export) -> Answer:
+    """Write the server's current question to a file, for every silo the same.
+
+    \b
+    Example:
+      discreet federate export --agreement agreement.json --store run.sqlite --signing-key signing.key \\
+          --out question-1.bin
+    """
+    agreed, out = load_agreement(request.agreement), Path(request.out)
+    if isinstance(agreed, PrototypeAgreement):
+        raise Refused("for prototypes nothing is asked: each silo begins with 'discreet federate answer'")
+    check_message_place(out, store=Path(request.store))
+    key, asked = SigningKey(agreed, SERVER, read_signing_key(Path(request.signing_key))), []
+    status = request.change(lambda run: asked.append(run.question()), begun=False)
+    if asked[0] is None:
+        raise Refused(
+            "the run has finished: there is no question left; 'discreet federate model' saves the model"
+        )
+    question = key.seal("question", asked[0])
+    write_message(out, question)
+    words = f"Wrote {out} ({len(question):,} bytes); awaited from: {', '.join(status['waiting_for'])}"
+    return Answer({"file": request.out, "bytes": len(question), **status}, words)
+
+
+class _Import(_AtServer):
+    files: tuple[str, ...] = argument("ANSWER...")
+
+
+@takes(_Import, "import", inside=command)
+def _import(request: _Import) -> Answer:
+    """Take silos' answer files into the server's store.
+
+    \b
+    Example:
+      discreet federate import answer-*-1.bin --agreement agreement.json --store run.sqlite
+    """
     agreed = load_agreement(request.agreement)
+    messages = [read_message(Path(file), agreed) for file in request.files]
+
+    def take(run: AnyCoordinator) -> None:
+        for file, message in zip(request.files, messages, strict=True):
+            try:
+                opened = open_seal(agreed, message, "answer")
+                run.receive(opened.sender, opened.body)
+            except Refused as error:
+                raise Refused(f"{file}: {error}") from None
+
+    # For prototypes nothing was exported: the first answer begins the run.
+    status = request.change(take, begun=not isinstance(agreed, PrototypeAgreement))
+    if status["reason"] is not None:
+        raise Refused(f"the run has failed: {status['reason']}")
+    over = status["state"] == "finished"
+    waiting = f"Awaited from: {', '.join(status['waiting_for'])}"
+    return Answer(status, "The run has finished: discreet federate model" if over else waiting)
+
+
+class _Save(_Whole, NewModel):
+    """Where to."""
+
+
+@takes(_Save, "model", inside=command)
+def _model(request: _Save) -> Answer:
+    """Save the model of a finished run from the server's store.
+
+    \b
+    Example:
+      discreet federate model --agreement agreement.json --catalogue items.csv --store run.sqlite --out model/
+    """
+    agreed = load_agreement(request.agreement)
+    catalogue = read_catalogue(request.catalogue, agreed)
     with request.open(agreed, begun=True) as run:
-        run.finish_early()
-        status = run.status()
-    Teller(agreed, request.store).note(status)
-    if request.as_json:
-        print_json(status)
-    else:
-        printer().print(f"Ended after {status['round']} rounds; start the server again.")
+        check_target(request.out, overwrite=True)
+        if run.question() is not None:
+            waiting = ", ".join(run.status()["waiting_for"])
+            raise Refused(f"the run has not finished yet; awaited from: {waiting}")
+        model = run.model(catalogue)
+        save_once(model, request.out, overwrite=request.force)
+        result = summary(run, model)
+    return Answer(result, partial(show_run, "Trained in silos", result, model, request.out))
+
+
+def open_run(agreement: AnyAgreement, store: Path, catalogue: str | None) -> AnyCoordinator:
+    """The coordinator of an agreement; where features were agreed on, with the catalogue's."""
+    if isinstance(agreement, PrototypeAgreement):
+        return PrototypeCoordinator(store, agreement)
+    if agreement.features is None:
+        return Coordinator(store, agreement)
+    if catalogue is None:
+        raise SettingsInvalid(
+            "item features were agreed on: name the file that has them with --catalogue FILE"
+        )
+    return Coordinator(store, agreement, features=read_catalogue(catalogue, agreement).features)
 
 
 def read_catalogue(path: str, agreement: BaseAgreement) -> Catalogue:
@@ -185,3 +287,75 @@ def read_catalogue(path: str, agreement: BaseAgreement) -> Catalogue:
             "get the file the agreement was made with"
         )
     return catalogue
+
+
+def summary(coordinator: AnyCoordinator, model: Model) -> dict[str, Any]:
+    """What the server knows about a finished run whose model nobody has been sent yet; all of it is public."""
+    status, statement = coordinator.status(), model.statement
+    common = {
+        "method": model.method,
+        "goal": model.goal,
+        "rank": model.item_side.rank,
+        "rounds": status["rounds"],
+        "silos": list(status["roster"]),
+        "items": model.item_side.n_items,
+        "epsilon": statement.epsilon,
+        "delta": statement.delta,
+        "mu": statement.mu,
+        "epsilon_in_two": statement.silos.epsilon_in_two if statement.silos is not None else None,
+        "releases": [
+            {"name": one.name, **({"epsilon": one.epsilon} if one.epsilon > 0.0 else {"mu": one.mu})}
+            for one in statement.releases
+        ],
+        "private": statement.private,
+        "bytes_up": status["bytes_up"],
+        "bytes_down": status["bytes_down"],
+        "model_bytes_down": 0,
+        "traffic": coordinator.traffic(),
+    }
+    if isinstance(coordinator.agreement, PrototypeAgreement):
+        prototypes = coordinator.agreement.settings.most_prototypes
+        common |= {"prototypes": prototypes, "messages_up": status["messages_up"], "messages_down": 0}
+    return common
+
+
+def show_run(title: str, result: dict[str, Any], model: Model, out: str) -> None:
+    """Print a finished run as a table, the model's statement, and where the model is."""
+    show_table([(key.replace("_", " "), _text(result[key])) for key in _SHOWN if key in result], title=title)
+    printer().print(str(model.statement))
+    printer().print(f"Saved to {out}")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
+
+
+def check_message_place(path: Path, *, store: Path, question: Path | None = None) -> None:
+    """Refuse a place where a message would destroy something; worth asking before an answer is charged."""
+    kept = [f"{store}{ending}" for ending in _BESIDE_A_STORE]
+    kept += [] if question is None else [str(question)]
+    if os.path.realpath(path) in map(os.path.realpath, kept):
+        raise Refused(f"{path} is the place of another file of this command; choose another name")
+    if not path.absolute().parent.is_dir():
+        raise Refused(f"{path.absolute().parent} is not a directory; create it first")
+    if path.exists() and not (path.is_file() and path.read_bytes()[:4] == MARK):
+        raise Refused(f"{path} exists and is not a message of this program; choose another name")
+
+
+def write_message(path: Path, message: bytes) -> None:
+    """Put a message into a file, whole or not at all."""
+    replace_file(path, lambda file: file.write(message), private=True)
+
+
+def read_message(path: Path, agreement: BaseAgreement) -> bytes:
+    """A message from a file, if it is not larger than any message of the run."""
+    try:
+        with path.open("rb") as file:
+            message = file.read(agreement.most_bytes + 1)
+    except FileNotFoundError:
+        raise Refused(f"there is no file {path}") from None
+    if len(message) > agreement.most_bytes:
+        raise Refused(f"{path} is larger than any message of this run")
+    return message

@@ -1,27 +1,93 @@
-"""``discreet federate show``: an agreement in words with the digest to compare, or where a run stands."""
+"""``discreet federate show``: an agreement in words with the digest to compare, or where a run stands.
+
+What silo and server say of a run while it goes on, on stderr and in a file beside their store, is made here too.
+"""
 
 from __future__ import annotations
 
+import datetime
+import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.federate.output import position, said_beside
-from discreet.cli.output import Output, print_json, printer
-from discreet.cli.request import argument, takes
-from discreet.silos.shared.agreement import Agreement, AnyAgreement, load_agreement
-from discreet.silos.shared.store import is_store
+import click
 
-__all__ = ["show_command"]
+from discreet.cli.federate import command
+from discreet.cli.output import Answer, Output, printer
+from discreet.cli.request import argument, takes
+from discreet.errors import SettingsInvalid
+from discreet.model.directory import replace_file
+from discreet.silos.shared.agreement import Agreement, AnyAgreement, load_agreement
+from discreet.silos.shared.store import StoreInUse, is_store, read_rows
+
+__all__ = ["Teller", "position"]
+
+
+class Teller:
+    """Says where a party of a run is: in a file beside its store, which only the party can open, and on stderr."""
+
+    def __init__(self, agreement: AnyAgreement, store: str, *, as_json: bool = False) -> None:
+        self._head = {"digest": agreement.digest, "name": agreement.name}
+        self._path, self._as_json, self._last = _beside(Path(store)), as_json, ""
+        self._noted: dict[str, Any] | None = None
+
+    def note(self, status: dict[str, Any]) -> None:
+        """Replace what was said before in the file, if anything has changed."""
+        if status == self._noted:
+            return
+        self._noted = dict(status)
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        kind = {"kind": "silo" if "silo" in status else "server"}
+        content = json.dumps(kind | self._head | {"as_of": now} | status).encode()
+        replace_file(self._path, lambda file: file.write(content), private=True)
+
+    def say(self, words: str, **facts: Any) -> None:
+        """One line, unless it was the last one."""
+        if words != self._last:
+            click.echo(json.dumps({"words": words, **facts}) if self._as_json else words, err=True)
+        self._last = words
+
+
+def _said_beside(store: Path) -> dict[str, Any]:
+    """What a party said last, and whether a process is working on its store now."""
+    try:
+        content = json.loads(_beside(store).read_text(encoding="utf-8"))
+        assert {"kind", "digest", "name", "as_of"} <= set(content)
+    except (OSError, ValueError, RecursionError, AssertionError, TypeError):
+        raise SettingsInvalid(
+            f"{store} is a store whose owner has not said yet where it is; look again later"
+        ) from None
+    try:
+        read_rows(store, "SELECT 1 FROM owner")
+    except StoreInUse:
+        return {**content, "running": True}
+    return {**content, "running": False}
+
+
+def position(status: dict[str, Any]) -> str:
+    """Where the run is, with the numbers of the JSON status and the names of the ledger."""
+    of = f" of {status['rounds']}" if status["rounds"] else ""
+    done = f"{status['round']}{of} rounds done"
+    if status["state"] != "running":
+        return f"{status['state']}, {done}"
+    waiting = ", ".join(status["waiting_for"]) or "nobody"
+    step = " to sign who is in the sum" if status.get("stage") == "roll call" else ""
+    return (
+        f"round {status['round']} (in the ledger: {status['question']}), {done}: waiting for {waiting}{step}"
+    )
+
+
+def _beside(store: Path) -> Path:
+    return store.with_name(f"{store.name}.status.json")
 
 
 class _Show(Output):
-    """What `show` can be asked."""
-
     file: str = argument("FILE")
 
 
-@takes(_Show, "show")
-def show_command(request: _Show) -> None:
+@takes(_Show, "show", inside=command)
+def _show(request: _Show) -> Answer:
     """Print an agreement in words, with its digest; or of a store of silo or server, where the run stands.
 
     Everybody who signs an agreement compares the digest by another way than the one the file came. For a store: what
@@ -35,17 +101,11 @@ def show_command(request: _Show) -> None:
     """
     path = Path(request.file)
     if is_store(path):
-        status = said_beside(path)
-        if request.as_json:
-            print_json(status)
-        else:
-            _print(_stand(status))
-        return
+        status = _said_beside(path)
+        return Answer(status, partial(_print, _stand(status)))
     agreed = load_agreement(path)
-    if request.as_json:
-        print_json({"kind": "agreement", "digest": agreed.digest, **agreed.model_dump(mode="json")})
-    else:
-        _print(_terms(agreed))
+    content = {"kind": "agreement", "digest": agreed.digest, **agreed.model_dump(mode="json")}
+    return Answer(content, partial(_print, _terms(agreed)))
 
 
 def _terms(agreed: AnyAgreement) -> list[tuple[str, str]]:

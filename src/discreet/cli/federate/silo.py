@@ -10,13 +10,12 @@ from typing import Any
 import click
 
 from discreet.catalogue import Catalogue
-from discreet.cli.federate.files import check_message_place, read_message, write_message
-from discreet.cli.federate.output import Teller
-from discreet.cli.federate.server import read_catalogue
-from discreet.cli.output import Output, counts, print_json, printer, say_dropped, show_holder
+from discreet.cli.federate import command
+from discreet.cli.federate.server import check_message_place, read_catalogue, read_message, write_message
+from discreet.cli.federate.show import Teller
+from discreet.cli.options import Charged, Rows
+from discreet.cli.output import Answer, Output, Replaces, counts, printer, say_dropped, show_holder
 from discreet.cli.request import option, takes
-from discreet.cli.rows import Rows
-from discreet.cli.settings import Charged
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.model.storage import check_target
@@ -35,7 +34,7 @@ from discreet.silos.silo.party import begin_run
 from discreet.silos.silo.prototypes import PrototypeSilo
 from discreet.silos.silo.silo import Silo
 
-__all__ = ["answer_command", "silo_command"]
+__all__ = ["check_kind", "open_silo"]
 
 
 class _AtSilo(Output, Charged, Rows):
@@ -63,12 +62,7 @@ class _AtSilo(Output, Charged, Rows):
         if ledger is not None:
             begun = begin_run(ledger, agreement, self.name, catalogue.paid)
             run = click.get_current_context().with_resource(begun)
-        if agreement.explicit != (self.rating is not None):
-            raise RatingsInvalid(
-                "the agreement is about ratings: name their column with --rating"
-                if agreement.explicit
-                else "the agreement is about implicit feedback; leave --rating out"
-            )
+        check_kind(agreement, self.rating)
         reading: Any = {
             **self.reading(),
             "rating_range": agreement.rating_range,
@@ -76,25 +70,8 @@ class _AtSilo(Output, Charged, Rows):
         }
         return Ratings.from_file(self.ratings, **reading), run
 
-    def open(
-        self,
-        agreement: AnyAgreement,
-        ratings: Ratings,
-        mask_key: Path,
-        signing: SigningKey,
-        journal: LedgerRun | None,
-    ) -> Silo | PrototypeSilo:
-        """The silo; for sums with its mask key."""
-        store = Path(self.store)
-        if isinstance(agreement, PrototypeAgreement):
-            return PrototypeSilo(store, agreement, self.name, ratings, journal=journal)
-        key = read_mask_key(mask_key)
-        return Silo(store, agreement, self.name, key, ratings, journal=journal, signing=signing)
 
-
-class _TakePart(_AtSilo):
-    """What `silo` can be asked."""
-
+class _TakePart(_AtSilo, Replaces):
     tls: str = option(
         "Folder with authority.pem, signing.key, and mask.key (not for prototypes).", metavar="DIR"
     )
@@ -103,12 +80,9 @@ class _TakePart(_AtSilo):
         "How long to go on trying a server that does not respond.", 3600.0, ge=0.0, metavar="SECONDS"
     )
     out: str | None = option("Directory to put the finished model into, to recommend here.", metavar="DIR")
-    force: bool = option("Replace a model that is already there.")
 
 
 class _Answer(_AtSilo):
-    """What `answer` can be asked."""
-
     mask_key: str | None = option(
         "This silo's own, of 'discreet federate key'. Not for prototypes.", metavar="FILE"
     )
@@ -119,8 +93,8 @@ class _Answer(_AtSilo):
     out: str = option("Where to put the answer.", metavar="FILE")
 
 
-@takes(_TakePart, "silo")
-def silo_command(request: _TakePart) -> None:
+@takes(_TakePart, "silo", inside=command)
+def _silo(request: _TakePart) -> Answer:
     """Take part in a run with this organisation's ratings, which stay here.
 
     Calls the server and is never called. Refuses, with exit code 2 and nothing charged, whatever the agreement does
@@ -144,7 +118,7 @@ def silo_command(request: _TakePart) -> None:
     ratings, journal = request.read(agreement, catalogue)
     say_dropped(ratings)
     teller = Teller(agreement, request.store)
-    with request.open(agreement, ratings, tls / MASK_KEY, key, journal) as silo:
+    with open_silo(request.store, agreement, ratings, key, tls / MASK_KEY, journal) as silo:
 
         def report() -> None:
             teller.note(silo.status())
@@ -168,27 +142,28 @@ def silo_command(request: _TakePart) -> None:
     if journal is not None:
         journal.end()
     holder = {**counts(ratings), "seconds": round(time.perf_counter() - started, 3)}
-    if request.as_json:
-        stated = None if statement is None else statement.model_dump(mode="json")
-        print_json({**status, "statement": stated, "holder": holder})
-        return
-    console = printer()
-    if over:
-        console.print(
-            "This silo's part in the run is over: it has had the model, and nothing was asked of it."
-        )
-    if statement is None:
-        console.print("The run has finished without this silo; nothing was charged to its users.")
-    else:
-        console.print(f"What {request.name} owes its own users, from its own account:")
-        console.print(str(statement))
-    if out is not None:
-        console.print(f"Model saved to {out}")
-    show_holder(holder)
+    stated = None if statement is None else statement.model_dump(mode="json")
+
+    def show() -> None:
+        console = printer()
+        if over:
+            console.print(
+                "This silo's part in the run is over: it has had the model, and nothing was asked of it."
+            )
+        if statement is None:
+            console.print("The run has finished without this silo; nothing was charged to its users.")
+        else:
+            console.print(f"What {request.name} owes its own users, from its own account:")
+            console.print(str(statement))
+        if out is not None:
+            console.print(f"Model saved to {out}")
+        show_holder(holder)
+
+    return Answer({**status, "statement": stated, "holder": holder}, show)
 
 
-@takes(_Answer, "answer")
-def answer_command(request: _Answer) -> None:
+@takes(_Answer, "answer", inside=command)
+def _answer(request: _Answer) -> Answer:
     """Answer a question file from this organisation's ratings, which stay here.
 
     The same checks and the same account as over the network: the same question again gives the same answer and no
@@ -219,15 +194,38 @@ def answer_command(request: _Answer) -> None:
         body = open_seal(agreement, read_message(asked, agreement), "question", SERVER).body
     catalogue = read_catalogue(request.catalogue, agreement)
     ratings, journal = request.read(agreement, catalogue)
-    with request.open(agreement, ratings, mask_key, key, journal) as silo:
+    with open_silo(request.store, agreement, ratings, key, mask_key, journal) as silo:
         answer = key.seal("answer", silo.answer(body))
         status = silo.status()
     write_message(out, answer)
     Teller(agreement, request.store).note(status)
-    if request.as_json:
-        print_json({**status, "file": request.out, "bytes": len(answer), "holder": counts(ratings)})
-    else:
-        printer().print(f"Wrote {out} ({len(answer):,} bytes): {_answered(status)}.")
+    told = {**status, "file": request.out, "bytes": len(answer), "holder": counts(ratings)}
+    return Answer(told, f"Wrote {out} ({len(answer):,} bytes): {_answered(status)}.")
+
+
+def check_kind(agreement: AnyAgreement, rating: str | None) -> None:
+    """Refuse ratings where the agreement has none, and clicks where it has ratings."""
+    if agreement.explicit != (rating is not None):
+        raise RatingsInvalid(
+            "the agreement is about ratings: name their column with --rating"
+            if agreement.explicit
+            else "the agreement is about implicit feedback; leave --rating out"
+        )
+
+
+def open_silo(
+    store: str | Path,
+    agreement: AnyAgreement,
+    ratings: Ratings,
+    signing: SigningKey,
+    mask_key: Path,
+    journal: LedgerRun | None = None,
+) -> Silo | PrototypeSilo:
+    """The silo whose key signs; for sums with its mask key."""
+    if isinstance(agreement, PrototypeAgreement):
+        return PrototypeSilo(Path(store), agreement, signing.name, ratings, journal=journal)
+    key = read_mask_key(mask_key)
+    return Silo(Path(store), agreement, signing.name, key, ratings, journal=journal, signing=signing)
 
 
 def _answered(status: dict[str, Any]) -> str:
