@@ -59,7 +59,7 @@ _TOGETHER = {
 INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended
 
 
-class Refusal(click.ClickException):
+class _Refusal(click.ClickException):
     """A mistake in what was handed in."""
 
     exit_code = 2
@@ -72,21 +72,21 @@ def errors_as_messages(ctx: click.Context) -> Iterator[None]:
         with listening():
             yield
     except DiscreetError as error:
-        raise Refusal(str(error)) from error
+        raise _Refusal(str(error)) from error
     except KeyboardInterrupt:
         click.echo(
             "Interrupted; no model was written. What a ledger or a store has charged stays charged.", err=True
         )
         ctx.exit(INTERRUPTED)
     except MemoryError as error:
-        raise Refusal("There is no memory on this machine for what these files ask for.") from error
+        raise _Refusal("There is no memory on this machine for what these files ask for.") from error
     except OSError as error:
         if error.errno == errno.EPIPE:  # the reader of our output has gone; click ends quietly
             raise
-        raise Refusal(_describe(error)) from error
+        raise _Refusal(_describe(error)) from error
 
 
-class Commands(click.Group):
+class _Commands(click.Group):
     """Loads a command's module when it is asked for, and turns errors into messages."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -180,7 +180,9 @@ def _on_signal(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
 @click.version_option(discreet.__version__)
 def main() -> None:
     """Recommendations that keep a secret.

@@ -70,7 +70,7 @@ __all__ = ["Training", "command"]
 _RANK, _PER_FACTOR, _PER_ITEM, _ALWAYS = 64, 16, 400, 1 << 20
 
 
-class Asked(NamedTuple):
+class _Asked(NamedTuple):
     """A method with its settings, the budget if it needs one, and the model to start from."""
 
     method: PrivateMethod | ALS
@@ -117,7 +117,7 @@ class Training(Output, NewModel, Chosen, Items, Engine, Charged, Rows):
     preset: str | None = option("With --method dpals: a column of its paper's table 4 (ml-10m-eps-1).")
     seed: int | None = option("Seed of the ordinary random stream; never of the privacy noise.", ge=0)
 
-    def chosen(self) -> Asked:
+    def chosen(self) -> _Asked:
         """The method with its settings, the budget and the start; all that can be judged without the ratings."""
         method = find_method(method_for(self.method, self.goal))
         name, settings = method.method_name(), self._settings(method)
@@ -128,7 +128,7 @@ class Training(Output, NewModel, Chosen, Items, Engine, Charged, Rows):
             raise SettingsInvalid("--preset belongs to --method dpals: it is a column of its paper's table 4")
         if not issubclass(method, PrivateMethod):
             self._refuse_private_options(name)
-            return Asked(method(**settings), None)
+            return _Asked(method(**settings), None)
         start = None if self.start is None else Model.load(self.start)
         if start is not None:
             method.public_half.check_start(start)
@@ -152,8 +152,8 @@ class Training(Output, NewModel, Chosen, Items, Engine, Charged, Rows):
             raise SettingsInvalid("--catalogue and --discover-items exclude each other; keep one")
         settings["discover_share"] = self.discover
         if self.preset is not None and from_preset is not None:
-            return Asked(from_preset(self.preset, **settings), budget)
-        return Asked(method(**settings), budget, start)
+            return _Asked(from_preset(self.preset, **settings), budget)
+        return _Asked(method(**settings), budget, start)
 
     def reading(self) -> FileReading:
         """How the ratings are read; the catalogue, which is public, is read here."""
@@ -304,7 +304,7 @@ def _say_start(start: Model | None, catalogue: Catalogue | None) -> None:
 
 
 def _reserve(
-    asked: Asked, request: Training, catalogue: Catalogue | None, kept: Checkpoint | None
+    asked: _Asked, request: Training, catalogue: Catalogue | None, kept: Checkpoint | None
 ) -> LedgerRun | None:
     """Reserve the budget in the ledger, where there is one: before any rating is read."""
     ctx, (method, budget, start) = click.get_current_context(), asked
@@ -326,7 +326,9 @@ def _reserve(
     return ctx.with_resource(run)
 
 
-def _fit(asked: Asked, ratings: AnyRatings, request: Training, report: ReportProgress, **charged: Any) -> Any:
+def _fit(
+    asked: _Asked, ratings: AnyRatings, request: Training, report: ReportProgress, **charged: Any
+) -> Any:
     """Train; ``charged``: what goes with a budget."""
     method = asked.method
     always: dict[str, Any] = {"rng": request.seed, "progress": report}
