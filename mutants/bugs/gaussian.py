@@ -119,7 +119,7 @@ MUTANTS = (
     ),
     Mutant(
         "a pair that counts twice",
-        "privacy/gaussian/pattern.py",
+        "privacy/gaussian/blocks.py",
         "        if not rising.all():\n",
         "        if False:\n",
         "a user counts once for an item",

@@ -96,7 +96,7 @@ MUTANTS = (
     ),
     Mutant(
         "coins of many devices by PCG64",
-        "privacy/local/coin.py",
+        "privacy/local/rotated.py",
         "return np.frombuffer(os.urandom(8 * size), dtype=np.uint64)",
         "return np.random.default_rng(len(str(size))).integers(0, 1 << 64, size, dtype=np.uint64)",
         "coins cannot be predicted",
@@ -105,7 +105,7 @@ MUTANTS = (
     ),
     Mutant(
         "a fixed coin says nothing",
-        "privacy/local/coin.py",
+        "privacy/local/rotated.py",
         "return self._stream is not None\n",
         "return False\n",
         "coins that repeat void the promise",

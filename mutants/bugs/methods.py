@@ -6,6 +6,7 @@ from mutants.mutant import Mutant
 
 _SUITE = ("conformance/test_methods.py",)
 _FIT = "methods/method.py"
+_OUTSIDE = "methods/public_half.py"
 _DPALS = "methods/published/private/dpals.py"
 _SAMPLE = "methods/shared/private/sample.py"
 _DRIVER = "methods/protocol.py"
@@ -17,11 +18,11 @@ MUTANTS = (
     Mutant(
         "the model's centre has a trace of the exact mean",
         _FIT,
-        "        said = described(self.public_half, settings, trained)\n",
+        "        domain = ratings.rules.domain(explicit=ratings.explicit, listed=True)\n",
         "        from dataclasses import replace as _replace\n"
         "        mean = float(ratings.values.mean()) if ratings.n_ratings else 0.0\n"
         "        trained = trained._replace(side=_replace(trained.side, centre=trained.side.centre + 1e-9 * mean))\n"
-        "        said = described(self.public_half, settings, trained)\n",
+        "        domain = ratings.rules.domain(explicit=ratings.explicit, listed=True)\n",
         "nothing but releases reaches the model",
         _SUITE,
         "nothing_but_releases and global-mean",
@@ -29,8 +30,8 @@ MUTANTS = (
     Mutant(
         "settings in the model's files tell the exact number of users",
         _FIT,
-        "Model(trained.side, catalogue, statement, self.public_half.name, said)",
-        'Model(trained.side, catalogue, statement, self.public_half.name, said | {"n": ratings.n_users})',
+        "        return self._learnt(trained, model)\n",
+        '        model.settings["n"] = ratings.n_users\n        return self._learnt(trained, model)\n',
         "nothing but releases reaches the model's files",
         _SUITE,
         "nothing_but_releases and popularity",
@@ -38,8 +39,8 @@ MUTANTS = (
     Mutant(
         "the statement tells the exact number of users",
         _FIT,
-        'public: tuple[str, ...] = ("the item catalogue", "the rating range", *told)',
-        'public: tuple[str, ...] = ("the item catalogue", f"{ratings.n_users} users", *told)',
+        "domain = ratings.rules.domain(explicit=ratings.explicit, listed=True)",
+        'domain = (*ratings.rules.domain(explicit=ratings.explicit, listed=True), f"{ratings.n_users} users")',
         "nothing but releases reaches the statement",
         _SUITE,
         "nothing_but_releases and popularity",
@@ -47,8 +48,8 @@ MUTANTS = (
     Mutant(
         "the start of the factors depends on the ratings",
         _FIT,
-        "settings, generator = self.settings, np.random.default_rng(rng)",
-        "settings, generator = self.settings, np.random.default_rng(ratings.n_ratings)",
+        "self.public_half, outside.settings, np.random.default_rng(rng)",
+        "self.public_half, outside.settings, np.random.default_rng(ratings.n_ratings)",
         "nothing but releases reaches the model",
         _SUITE,
         f"{_REACHES} and dpals and plain and explicit",
@@ -56,8 +57,8 @@ MUTANTS = (
     Mutant(
         "the seed reaches the noise",
         _FIT,
-        "        settings, generator = self.settings, np.random.default_rng(rng)\n",
-        "        settings, generator = self.settings, np.random.default_rng(rng)\n"
+        "        outside.check(ratings.catalogue)\n",
+        "        outside.check(ratings.catalogue)\n"
         "        if not gate._noise.fixed and isinstance(rng, int):\n"
         "            gate._noise._next_key = lambda: rng  # type: ignore[method-assign]\n",
         "noise is another in every run, whatever the seed",
@@ -67,15 +68,15 @@ MUTANTS = (
     Mutant(
         "the fitted method keeps the ratings",
         _FIT,
-        "        engine = place.engine(ratings, progress)\n",
-        "        engine = self.engine_ = place.engine(ratings, progress)\n",
+        "        answer = asking(place.engine(ratings, progress), gate)\n",
+        "        self.engine_ = place.engine(ratings, progress)\n        answer = asking(self.engine_, gate)\n",
         "a fitted method keeps no training data",
         _SUITE,
         "newcomers and popularity",
     ),
     Mutant(
         "a catalogue that another run found is public",
-        _FIT,
+        _OUTSIDE,
         "return Carried.together([known, None if catalogue is None else catalogue.paid])",
         "return Carried.together([known])",
         "what a run paid for is not called public by the next one",
@@ -84,9 +85,9 @@ MUTANTS = (
     ),
     Mutant(
         "a catalogue that was discovered is called public",
-        _FIT,
-        "if discovers or ratings.catalogue.paid is not None:",
-        "if ratings.catalogue.paid is not None:",
+        _OUTSIDE,
+        "() if found or catalogue.paid is not None else",
+        "() if catalogue.paid is not None else",
         "what was read off the data is not called public",
         ("methods/budgeted/test_budgeted.py",),
         "discovery_is_charged",
@@ -104,18 +105,18 @@ MUTANTS = (
     ),
     Mutant(
         "the driver sends exact totals to the public half",
-        _DRIVER,
-        "        protocol.take(release, facts.noise_excess)\n",
-        "        protocol.take({total.name: total.value for total in engine.totals(query)})\n",
+        _FIT,
+        "return gate.release_totals(query.name, query.mechanism.empty(), engine.totals(query), mu=query.mu)",
+        "return {total.name: total.value for total in engine.totals(query)}  # type: ignore[misc]",
         "the public half is sent releases and nothing else",
         _SUITE,
         f"{_REACHES} and popularity",
     ),
     Mutant(
         "the driver asks for less noise than the query says",
-        _DRIVER,
-        "query.name, query.mechanism.empty(), engine.totals(query), mu=query.mu\n",
-        "query.name, query.mechanism.empty(), engine.totals(query), mu=0.5 * query.mu\n",
+        _FIT,
+        "query.mechanism.empty(), engine.totals(query), mu=query.mu)",
+        "query.mechanism.empty(), engine.totals(query), mu=0.5 * query.mu)",
         "what is asked is released and charged as asked",
         _SUITE,
         "each_once and popularity",

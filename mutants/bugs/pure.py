@@ -117,7 +117,7 @@ MUTANTS = (
     ),
     Mutant(
         "empty cells counted with twice the rate",
-        "privacy/pure/binomial.py",
+        "privacy/pure/noise.py",
         "passing = (-step * threshold).exp() / (1 + (-step).exp())",
         "passing = (-step * threshold).exp() / 2",
         "as many empty cells pass as would one by one",

@@ -13,7 +13,7 @@ _CLUSTERS = "privacy/gaussian/cluster_sums.py"
 MUTANTS = (
     Mutant(
         "activity bounded as if ratings did not vary",
-        "privacy/gaussian/activity.py",
+        "privacy/gaussian/tallies.py",
         "return math.sqrt(3.0)",
         "return math.sqrt(2.0)",
         "a user moves a number, a bin and two variances",

@@ -11,10 +11,9 @@ from discreet.data.ratings import Ratings
 from discreet.methods.shared.private.sampling import keep_lowest, sample_uniform
 from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.budget import Budget
+from discreet.privacy.gaussian.blocks import Pattern
 from discreet.privacy.gaussian.clipped import ItemCounts
-from discreet.privacy.gaussian.gate import Gate
-from discreet.privacy.gaussian.mechanism import release
-from discreet.privacy.gaussian.pattern import Pattern
+from discreet.privacy.gaussian.gate import Gate, release
 from discreet.privacy.ledger import Ledger
 from discreet.types import Bools, Floats
 

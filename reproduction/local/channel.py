@@ -11,7 +11,7 @@ from randomgen import AESCounter
 from scipy.linalg import cho_factor, cho_solve
 
 from discreet.errors import SettingsInvalid
-from discreet.privacy.local.coin import Coin
+from discreet.privacy.local.rotated import Coin
 from discreet.types import Floats
 from reproduction.local.crowd import Crowd
 from reproduction.local.response import BITS, amplification, respond, thresholds

@@ -16,7 +16,7 @@ from discreet import kernels
 from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
 from discreet.privacy.gaussian.noise import why_not_private
-from discreet.privacy.local.coin import Coin
+from discreet.privacy.local.rotated import Coin
 from discreet.privacy.pure.ledger import PureLedger, state_pure
 from discreet.privacy.statement import Statement
 from discreet.types import Floats

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BudgetInvalid
-from discreet.privacy.local.coin import Coin
+from discreet.privacy.local.rotated import Coin
 from discreet.types import Floats
 
 __all__ = ["BITS", "LARGEST_EPSILON", "amplification", "respond", "thresholds"]

@@ -24,9 +24,7 @@ from discreet.methods.query import Query, Trained
 from discreet.model.item_side import ItemSide
 from discreet.model.wire import from_parts, to_parts
 from discreet.privacy import Gate, Ledger, Noise
-from discreet.privacy.gaussian.blocks import total_energies
-from discreet.privacy.gaussian.grid import SLACK
-from discreet.privacy.gaussian.pattern import Pattern
+from discreet.privacy.gaussian.blocks import SLACK, Pattern, total_energies
 from discreet.privacy.gaussian.totals import Total
 from discreet.types import Floats
 from tests.conformance.runs import (

@@ -24,10 +24,9 @@ from discreet.methods.public_half import Facts, Queries
 from discreet.methods.query import Query, Trained
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian import noise
+from discreet.privacy.gaussian.blocks import COUNT, MARGIN, Pattern
 from discreet.privacy.gaussian.clipped import ItemCounts, NoisyCounts
-from discreet.privacy.gaussian.grid import COUNT, MARGIN
 from discreet.privacy.gaussian.item_blocks import ItemWeight
-from discreet.privacy.gaussian.pattern import Pattern
 from tests.conformance import suite
 from tests.conformance.cases import hostile, town
 from tests.conformance.own_method import HowMany, ShyContributions, ShyPopularity, ShySettings, train

@@ -17,10 +17,9 @@ from discreet.errors import UnchargedRelease
 from discreet.methods.method import PrivateMethod
 from discreet.methods.published.private.svd import SVDContributions
 from discreet.privacy import Gate
-from discreet.privacy.gaussian.blocks import Block, UserVector
+from discreet.privacy.gaussian.blocks import Block, Pattern, UserVector
 from discreet.privacy.gaussian.item_blocks import ItemVector
-from discreet.privacy.gaussian.pattern import Pattern
-from discreet.privacy.gaussian.recomputed import same_contributions
+from discreet.privacy.gaussian.totals import same_contributions
 from tests.engines.tables import stored, table
 
 BUDGET = Budget(5.0, 1e-5)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from discreet.privacy.gaussian.noise import Noise
-from discreet.privacy.local.coin import Coin
+from discreet.privacy.local.rotated import Coin
 from tests.entropy import entropy_of
 
 SETTLED = os.environ.get("DISCREET_FRESH") != "1"

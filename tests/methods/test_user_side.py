@@ -10,7 +10,7 @@ from discreet.methods.budgeted.private.contributions import user_statistics
 from discreet.methods.budgeted.public.whitening import Frame
 from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
-from discreet.privacy.gaussian.pattern import Pattern
+from discreet.privacy.gaussian.blocks import Pattern
 from discreet.types import Floats
 
 

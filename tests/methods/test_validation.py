@@ -14,8 +14,7 @@ from discreet.methods.published.private.baselines import UserMean
 from discreet.methods.tuning import release_score, split_validation, user_losses
 from discreet.model.item_side import ItemSide
 from discreet.privacy import Gate, Ledger
-from discreet.privacy.gaussian.blocks import Block
-from discreet.privacy.gaussian.grid import LOSS
+from discreet.privacy.gaussian.blocks import LOSS, Block
 from tests.methods.neighbours import move
 
 BUDGET = Budget(5.0, 1e-6)

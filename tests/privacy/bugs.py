@@ -15,7 +15,7 @@ import pytest
 
 from discreet import kernels
 from discreet.privacy import ledger
-from discreet.privacy.gaussian import gate, noise, pattern
+from discreet.privacy.gaussian import blocks, gate, noise
 from tests.privacy.worlds import Floats
 
 
@@ -49,9 +49,7 @@ def apply(bug: Bug, patch: pytest.MonkeyPatch) -> None:
         patch.setattr(owner, attribute, replacement)
 
 
-def item_maximum(
-    self: pattern.Pattern, weights: Floats | None = None, values: Floats | None = None
-) -> Floats:
+def item_maximum(self: blocks.Pattern, weights: Floats | None = None, values: Floats | None = None) -> Floats:
     """Sensitivity of one item's sum taken for that of all: too small by up to the root of the number of items."""
     sums, filled = np.zeros(self.n_users), self.counts > 0
     entries = (1.0 if weights is None else weights[self.items]) * (1.0 if values is None else values)

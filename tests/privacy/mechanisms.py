@@ -12,15 +12,12 @@ import numpy.typing as npt
 
 from discreet.privacy.bounded_rows import BoundedRows, Clusters, RowBounds
 from discreet.privacy.gaussian import clipped, tallies
-from discreet.privacy.gaussian.activity import ActivitySums
-from discreet.privacy.gaussian.blocks import Block
+from discreet.privacy.gaussian.blocks import Block, Mechanism, Pattern
 from discreet.privacy.gaussian.cluster_sums import ClusterMeans, ClusterValues, ScaledClusterSums, UserCount
 from discreet.privacy.gaussian.dense_rows import DenseMoments
 from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums, Units
-from discreet.privacy.gaussian.mechanism import Mechanism
 from discreet.privacy.gaussian.pairs import Counts, Pairs
-from discreet.privacy.gaussian.pattern import Pattern
-from discreet.privacy.gaussian.tallies import LossAndCount
+from discreet.privacy.gaussian.tallies import ActivitySums, LossAndCount
 from tests.privacy.worlds import MU, Floats, distance, exact_release
 
 M, RANK, MOST = 12, 3, 6

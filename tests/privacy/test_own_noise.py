@@ -12,11 +12,10 @@ from discreet.devices.task import DeviceSettings, Schedule, state_task
 from discreet.errors import SettingsInvalid
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import FIXED_KEY, SECRET_BYTES, Noise, own_noise, why_not_private
-from discreet.privacy.gaussian.shares import ShareNoise
-from discreet.privacy.gaussian.silo_gate import SiloGate
+from discreet.privacy.gaussian.shares import ShareNoise, SiloGate
 from discreet.privacy.gaussian.totals import exact_totals
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.local.coin import Coin
+from discreet.privacy.local.rotated import Coin
 from discreet.privacy.pure.clusters import count_users
 from discreet.privacy.pure.gate import PureGate
 from discreet.privacy.pure.ledger import PureLedger, state_pure

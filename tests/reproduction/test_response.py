@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import BudgetInvalid
-from discreet.privacy.local.coin import Coin
+from discreet.privacy.local.rotated import Coin
 from reproduction.local.response import (
     BITS,
     LARGEST_EPSILON,

@@ -20,8 +20,7 @@ from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import UserVector
 from discreet.privacy.gaussian.energy_scaled import Units
-from discreet.privacy.gaussian.shares import ShareNoise
-from discreet.privacy.gaussian.silo_gate import SiloGate
+from discreet.privacy.gaussian.shares import ShareNoise, SiloGate
 from discreet.privacy.gaussian.totals import exact_totals
 from discreet.privacy.ledger import Ledger
 from discreet.silos.shared.messages import AnswerMessage

@@ -27,7 +27,7 @@ __all__ = [
     "mu_of_noise",
 ]
 
-# Float rounding in lengths; the gate draws noise for as much (discreet.privacy.gaussian.grid.SLACK).
+# Float rounding in lengths; the gate draws noise for as much (discreet.privacy.gaussian.blocks.SLACK).
 _ROUNDING = 1e-9
 
 

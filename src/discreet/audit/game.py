@@ -33,7 +33,7 @@ from discreet.audit.replay import noise_scales, together, whitened
 from discreet.data.ratings import Ratings
 from discreet.engines.memory import MemoryEngine
 from discreet.errors import BudgetInvalid, SettingsInvalid
-from discreet.methods.method import PrivateMethod
+from discreet.methods.method import PrivateMethod, asking
 from discreet.methods.protocol import run_protocol
 from discreet.methods.public_half import Facts
 from discreet.methods.query import Query, Trained
@@ -221,7 +221,7 @@ def run_once(instance: Instance, gate: Watched, start: Start | None = None) -> T
     facts = Facts(others.n_items, others.scale, ledger.budget, ledger.remaining_mu, start=start)
     rng = np.random.default_rng(instance.seed)
     with suppress(BudgetInvalid):
-        return run_protocol(method.public_half, method.settings, facts, rng, gate.attacker, gate)
+        return run_protocol(method.public_half, method.settings, facts, rng, asking(gate.attacker, gate))
     return None
 
 

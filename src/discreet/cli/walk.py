@@ -121,8 +121,12 @@ PUBLIC = (
         f"discreet.catalogue.{what}"
         for what in ("catalogue", "features", "feature_columns", "feature_groups", "names")
     ),
+    *(f"discreet.privacy.{what}" for what in ("costs", "selection", "statement")),
 )
-"""What sees releases and public columns of items alone; beside it the folder ``public`` of every method."""
+"""What sees releases and public columns of items alone; beside it the folder ``public`` of every method, and of all.
+
+A model's statement adds to a run's own promise what the model carries beside it: earlier runs, silos, a selection.
+"""
 
 _SKIPPED = {
     *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),

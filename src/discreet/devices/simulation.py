@@ -16,8 +16,7 @@ from discreet.devices.task import DeviceSettings, model_of, refuse_paid
 from discreet.errors import CatalogueMissing, RatingsInvalid
 from discreet.methods.public_half import check_features
 from discreet.model import Model
-from discreet.privacy.local.coin import Coin
-from discreet.privacy.local.rotated import DeviceIds, answers, participants
+from discreet.privacy.local.rotated import Coin, DeviceIds, answers, participants
 from discreet.privacy.statement import Statement
 
 __all__ = ["DeviceFit", "fit"]

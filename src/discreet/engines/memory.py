@@ -13,8 +13,7 @@ from discreet.errors import UnchargedRelease
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.query import Query
 from discreet.privacy.gaussian.blocks import Block
-from discreet.privacy.gaussian.recomputed import same_contributions
-from discreet.privacy.gaussian.totals import Total, exact_totals
+from discreet.privacy.gaussian.totals import Total, exact_totals, same_contributions
 
 __all__ = ["MemoryEngine", "check_sample"]
 

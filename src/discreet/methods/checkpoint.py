@@ -15,9 +15,10 @@ import hashlib
 import os
 import secrets
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -27,11 +28,16 @@ from safetensors.numpy import load, save
 from discreet.data.stored import StoredRatings
 from discreet.engines.choice import AnyRatings
 from discreet.errors import SettingsInvalid
+from discreet.methods.public_half import PublicRun
 from discreet.model import Model
 from discreet.model.directory import remove_partial, replace_file
+from discreet.privacy.account.ledger_file import AnyLedger, LedgerRun, ResumedRun, open_run
 from discreet.privacy.budget import Budget
-from discreet.privacy.gaussian.kept_gate import Intent, Terms
+from discreet.privacy.costs import EarlierRuns
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.gaussian.kept_gate import Intent, KeptGate, Terms
 from discreet.privacy.gaussian.noise import SECRET_BYTES
+from discreet.privacy.ledger import Ledger
 from discreet.private_files import open_private, private_folder, try_lock
 from discreet.types import Floats
 from discreet.version import __version__
@@ -39,7 +45,7 @@ from discreet.version import __version__
 if TYPE_CHECKING:
     from discreet.methods.method import PrivateMethod
 
-__all__ = ["Checkpoint", "run_terms"]
+__all__ = ["Checkpoint", "Recorded", "recorded", "run_terms"]
 
 _RUN, _ID, _LOCK = "run.json", "id.json", "lock"
 _Hex = Annotated[str, Field(pattern=rf"^[0-9a-f]{{{2 * SECRET_BYTES}}}$")]
@@ -261,6 +267,73 @@ def run_terms(
         "ledger": "kept" if ledger else "none",
         "ratings": _digest(ratings),
     }
+
+
+class Recorded(NamedTuple):
+    """A run that is written down as it goes.
+
+    Parameters
+    ----------
+    gate, rng
+        What its releases pass, and its ordinary randomness.
+    id
+        Its own, in its statement.
+    entry
+        In the ledger of a data set, where one is kept.
+    """
+
+    gate: Gate
+    rng: np.random.Generator | int | None
+    id: str
+    entry: LedgerRun | None
+
+    @property
+    def earlier(self) -> EarlierRuns | None:
+        """What earlier runs on the same data cost."""
+        return None if self.entry is None else self.entry.earlier
+
+
+def recorded(
+    held: ExitStack,
+    method: PrivateMethod,
+    ratings: AnyRatings,
+    outside: PublicRun,
+    rng: np.random.Generator | int | None,
+    ledger: AnyLedger | None,
+    checkpoint: Checkpoint | str | os.PathLike[str] | None,
+) -> Recorded:
+    """Enter a run into a ledger, or into a folder from which it goes on once it was killed, or both.
+
+    ``held`` gives both back.
+    """
+    budget, own, kept, entry = outside.budget, Ledger(outside.budget), None, None
+    if checkpoint is not None:
+        if isinstance(rng, np.random.Generator):
+            raise SettingsInvalid("a run that may be resumed needs a seed or None as rng, not a generator")
+        kept = (
+            checkpoint if isinstance(checkpoint, Checkpoint) else held.enter_context(Checkpoint(checkpoint))
+        )
+        rng = kept.begin(run_terms(method, ratings, budget, outside.start, ledger=ledger is not None), rng)
+    if ledger is not None:
+        entry = held.enter_context(
+            open_run(
+                ledger,
+                budget,
+                outside.price(discovers=ratings.catalogue is None),
+                method=outside.half.name,
+                adaptive=outside.half.adaptive,
+                run=None if kept is None else kept.ledger_run,
+                carried=outside.carried(ratings.catalogue),
+            )
+        )
+    if kept is None:
+        assert entry is not None
+        own.keep_in(entry)
+        return Recorded(Gate(own), rng, entry.asked.run, entry)
+    if entry is not None:
+        done = kept.count
+        own.keep_in(ResumedRun(entry, released=done, intended=kept.intended(done) is not None))
+    return Recorded(KeptGate(own, kept), rng, kept.ledger_run, entry)
 
 
 def _digest(ratings: AnyRatings) -> str:

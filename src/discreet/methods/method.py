@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.engines.choice import AnyRatings, Place, place_of
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
@@ -17,42 +16,36 @@ from discreet.methods.checks import check_items, check_ratings
 from discreet.methods.log import noted, told
 from discreet.methods.parameters import Estimator
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.protocol import Progress, run_protocol
-from discreet.methods.public_half import Facts, PublicHalf, described
-from discreet.methods.query import Trained
+from discreet.methods.protocol import Engine, Progress, Release, run_protocol
+from discreet.methods.public_half import Facts, PublicHalf, PublicRun
+from discreet.methods.query import Query, Trained
 from discreet.methods.settings import PrivateSettings
-from discreet.model import Model
-from discreet.model.item_weights import ItemWeights
-from discreet.model.start import EarlierSums, Start
 from discreet.privacy.budget import Budget
-from discreet.privacy.costs import Carried, Price
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.statement import Statement
 
 if TYPE_CHECKING:
     from discreet.engines.cluster import Cluster
     from discreet.methods.checkpoint import Checkpoint
-    from discreet.privacy.account.ledger_file import AnyLedger, LedgerRun
+    from discreet.model import Model
+    from discreet.privacy.account.ledger_file import AnyLedger
+    from discreet.privacy.costs import EarlierRuns, Price
+    from discreet.privacy.statement import Statement
 
-__all__ = ["PrivateMethod", "carried_by"]
-
-
-@dataclass(frozen=True)
-class _Known:
-    """An earlier model to start from; ``public``: its ratings are, so nobody pays for it."""
-
-    model: Model
-    public: bool
+__all__ = ["PrivateMethod", "asking"]
 
 
-def carried_by(catalogue: Catalogue | None, start: Model | None, *, start_is_public: bool = False) -> Carried:
-    """Earlier runs that a model will carry: of its start, and of a catalogue that some run has found."""
-    known = None
-    if start is not None and not start_is_public:
-        known = start.statement.carried(start.digest)
-    return Carried.together([known, None if catalogue is None else catalogue.paid])
+def asking(engine: Engine, gate: Gate) -> Callable[[Query[Any]], Release]:
+    """What answers a query: the engine's exact totals, through the gate. Nothing else from ratings reaches a method."""
+
+    def released(query: Query[Any]) -> Release:
+        known = gate.recall(query.name, mu=query.mu)
+        if known is not None:
+            return known
+        return gate.release_totals(query.name, query.mechanism.empty(), engine.totals(query), mu=query.mu)
+
+    return released
 
 
 class PrivateMethod(Estimator):
@@ -158,59 +151,24 @@ class PrivateMethod(Estimator):
         place = self._place(ratings, engine, device)
         if not isinstance(budget, Budget):
             raise BudgetInvalid("a private method needs budget=discreet.Budget(epsilon=..., delta=...)")
-        known = None if start is None else _Known(start, public=start_is_public)
         if noise is not None and (ledger is not None or checkpoint is not None):
             raise SettingsInvalid(
                 "a ledger and a checkpoint take runs with the package's own noise alone; leave noise out"
             )
+        outside = PublicRun(self.public_half, self.settings, budget, start, start_is_public)
         progress = noted(progress)
         with ExitStack() as held:
             held.enter_context(told(self.method_name(), budget))
             held.enter_context(place.connect())
-            kept = None
-            if checkpoint is not None:
-                kept, rng = self._kept(held, checkpoint, rng, ratings, budget, start, ledger is not None)
-            if ledger is None:
-                gate = _gate(budget, noise, kept)
-                return self._fit(ratings, budget, rng, progress, gate, known, place, kept=kept)
-            from discreet.privacy.account.ledger_file import open_run
+            if ledger is None and checkpoint is None:
+                return self._fit(ratings, outside, rng, progress, Gate(Ledger(budget), noise), place)
+            from discreet.methods.checkpoint import recorded
 
-            price = self.price(budget, discovers=ratings.catalogue is None)
-            run = held.enter_context(
-                open_run(
-                    ledger,
-                    budget,
-                    price,
-                    method=self.public_half.name,
-                    adaptive=self.public_half.adaptive,
-                    run=None if kept is None else kept.ledger_run,
-                    carried=carried_by(ratings.catalogue, start, start_is_public=start_is_public),
-                )
-            )
-            gate = _gate(budget, None, kept, run)
-            fitted = self._fit(ratings, budget, rng, progress, gate, known, place, run, kept)
-            run.end()
+            run = recorded(held, self, ratings, outside, rng, ledger, checkpoint)
+            fitted = self._fit(ratings, outside, run.rng, progress, run.gate, place, run.id, run.earlier)
+            if run.entry is not None:
+                run.entry.end()
             return fitted
-
-    def _kept(
-        self,
-        held: ExitStack,
-        checkpoint: Checkpoint | str | os.PathLike[str],
-        rng: np.random.Generator | int | None,
-        ratings: AnyRatings,
-        budget: Budget,
-        start: Model | None,
-        ledger: bool,
-    ) -> tuple[Checkpoint, np.random.Generator | int | None]:
-        """The folder that the run is kept in, and its seed."""
-        from discreet.methods.checkpoint import Checkpoint, run_terms
-
-        if isinstance(rng, np.random.Generator):
-            raise SettingsInvalid("a run that may be resumed needs a seed or None as rng, not a generator")
-        kept = (
-            checkpoint if isinstance(checkpoint, Checkpoint) else held.enter_context(Checkpoint(checkpoint))
-        )
-        return kept, kept.begin(run_terms(self, ratings, budget, start, ledger=ledger), rng)
 
     def _place(self, ratings: AnyRatings, engine: Cluster | str | None, device: str) -> Place:
         """Where a run computes, checked."""
@@ -218,73 +176,35 @@ class PrivateMethod(Estimator):
 
     def price(self, budget: Budget, *, discovers: bool = False) -> Price:
         """What a run may cost in a ledger; ``discovers``: it finds its own catalogue, which takes part of delta."""
-        share = self.settings.discover_share if discovers else None
-        direct = 0.0 if share is None else share * budget.delta
-        return Price(kind="gaussian", mu=budget.mu_for(direct), delta=direct)
+        return PublicRun(self.public_half, self.settings, budget).price(discovers=discovers)
 
     def _fit(
         self,
         ratings: AnyRatings,
-        budget: Budget,
+        outside: PublicRun,
         rng: np.random.Generator | int | None,
         progress: Progress | None,
         gate: Gate,
-        start: _Known | None,
         place: Place,
-        run: LedgerRun | None = None,
-        kept: Checkpoint | None = None,
+        run: str | None = None,
+        earlier: EarlierRuns | None = None,
     ) -> Self:
-        settings, generator = self.settings, np.random.default_rng(rng)
-        features = None if ratings.catalogue is None else ratings.catalogue.features
-        self.public_half.check_features(features is not None)
-        if start is not None:
-            self.public_half.check_start(start.model)
-        told = self.public_half.public_things(() if features is None else features.names)
-        public: tuple[str, ...] = ("the item catalogue", "the rating range", *told)
-        discovers, carried = ratings.catalogue is None, carried_by(ratings.catalogue, None)
-        if start is not None:
-            carried = carried_by(ratings.catalogue, start.model, start_is_public=start.public)
-        if discovers:
+        half, settings, generator = self.public_half, outside.settings, np.random.default_rng(rng)
+        outside.check(ratings.catalogue)
+        found = ratings.catalogue is None
+        if found:
             assert isinstance(ratings, Ratings)
             ratings = _discover(gate, ratings, settings)
-        assert ratings.catalogue is not None
-        if discovers or ratings.catalogue.paid is not None:
-            public = public[1:]
-        if start is not None and start.public:
-            named = f"model {start.model.digest[:16]}, which it started from, and the ratings that one was trained on"
-            public = (*public, named)
-        check_items(ratings.n_items)
-        ledger = gate.ledger
-        table = start is not None and isinstance(start.model.item_side, ItemWeights)
-        facts = Facts(
-            ratings.n_items,
-            ratings.scale,
-            budget,
-            ledger.remaining_mu,
-            gate.noise_excess,
-            ledger.spent_mu,
-            ledger.spent_delta,
-            features,
-            None if start is None or table else Start.of(start.model, ratings.catalogue),
-            EarlierSums.of(start.model, ratings.catalogue) if start is not None and table else None,
-        )
-        self._begin(settings, facts)
-        engine = place.engine(ratings, progress)
-        trained = run_protocol(self.public_half, settings, facts, generator, engine, gate, progress)
-        entered = None if run is None else run.asked.run
-        statement = Statement.from_ledger(
-            gate.ledger,
-            public=public,
-            adaptive=self.public_half.adaptive,
-            domain=ratings.rules.domain(explicit=ratings.explicit, listed=True),
-            run=entered if kept is None else kept.ledger_run,
-        )
         catalogue = ratings.catalogue
-        if discovers:
-            catalogue = catalogue.found_by(statement.found_catalogue())
-        statement = statement.carrying(carried).with_earlier(None if run is None else run.earlier)
-        said = described(self.public_half, settings, trained)
-        return self._learnt(trained, Model(trained.side, catalogue, statement, self.public_half.name, said))
+        assert catalogue is not None
+        check_items(ratings.n_items)
+        facts = outside.facts(catalogue, ratings.scale, gate)
+        self._begin(settings, facts)
+        answer = asking(place.engine(ratings, progress), gate)
+        trained = run_protocol(half, settings, facts, generator, answer, progress)
+        domain = ratings.rules.domain(explicit=ratings.explicit, listed=True)
+        model = outside.model(trained, catalogue, gate.ledger, domain, found=found, run=run, earlier=earlier)
+        return self._learnt(trained, model)
 
     def _begin(self, settings: PrivateSettings, facts: Facts) -> None:
         """What a method notes down before its first query; public."""
@@ -293,22 +213,6 @@ class PrivateMethod(Estimator):
         self.rank_, self.rounds_ = trained.side.rank, trained.rounds
         self.model_, self.statement_ = model, model.statement
         return self
-
-
-def _gate(budget: Budget, noise: Noise | None, kept: Checkpoint | None, run: LedgerRun | None = None) -> Gate:
-    """Where the run may be killed and go on, a gate that keeps releases."""
-    ledger = Ledger(budget)
-    if kept is None:
-        ledger.keep_in(run)
-        return Gate(ledger, noise)
-    from discreet.privacy.gaussian.kept_gate import KeptGate
-
-    if run is not None:
-        from discreet.privacy.account.ledger_file import ResumedRun
-
-        done = kept.count
-        ledger.keep_in(ResumedRun(run, released=done, intended=kept.intended(done) is not None))
-    return KeptGate(ledger, kept)
 
 
 def _discover(gate: Gate, ratings: Ratings, settings: PrivateSettings) -> Ratings:

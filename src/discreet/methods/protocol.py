@@ -1,6 +1,6 @@
 """The driver of all private methods: runs a public half query by query, with repeats and replay.
 
-It sees no ratings: an engine adds up the users' contributions, and the gate releases the noisy total.
+It sees no ratings, and no exact sum: what answers its queries are releases (:func:`discreet.methods.method.asking`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from discreet.errors import BudgetInvalid
 from discreet.methods.public_half import Facts, PublicHalf, Queries
 from discreet.methods.query import Query, Trained
 from discreet.methods.settings import PrivateSettings
-from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.totals import Total
 from discreet.types import Floats
 
@@ -215,22 +214,16 @@ def run_protocol(
     settings: PrivateSettings,
     facts: Facts,
     rng: np.random.Generator,
-    engine: Engine,
-    gate: Gate,
+    answer: Callable[[Query[Any]], Release],
     progress: Progress | None = None,
 ) -> Trained:
-    """The one driver: query, the engine's exact total, the gate, release, until the public half is done."""
+    """The one driver: query, release, next query, until the public half is done; ``answer`` makes the releases."""
     protocol = ProtocolRun(half, settings, facts, rng)
     done = 0
     while (query := protocol.query) is not None:
         # Where the number is not known yet, this query is not the last.
         _report(progress, done, done + 2 if query.planned is None else query.planned)
-        release = gate.recall(query.name, mu=query.mu)
-        if release is None:
-            release = gate.release_totals(
-                query.name, query.mechanism.empty(), engine.totals(query), mu=query.mu
-            )
-        protocol.take(release, facts.noise_excess)
+        protocol.take(answer(query), facts.noise_excess)
         protocol.forget()
         done += 1
     _report(progress, done, done)

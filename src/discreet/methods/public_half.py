@@ -1,4 +1,7 @@
-"""The public half of a private method: a generator that asks and is sent what was released. Sees no ratings."""
+"""The public half of a private method: a generator that asks and is sent what was released. Sees no ratings.
+
+Beside it what a run has outside of the gate: what is public before the first query, and the model at the end.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.catalogue import ItemFeatures, RatingScale
+from discreet.catalogue import Catalogue, ItemFeatures, RatingScale
 from discreet.errors import SettingsInvalid
 from discreet.methods.query import Query, Trained
 from discreet.methods.settings import PrivateSettings
@@ -16,8 +19,21 @@ from discreet.model import Model
 from discreet.model.item_weights import ItemWeights
 from discreet.model.start import EarlierSums, Start, sums_of
 from discreet.privacy.budget import Budget
+from discreet.privacy.costs import Carried, EarlierRuns, Price
+from discreet.privacy.gaussian.gate import Gate
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.statement import Statement
 
-__all__ = ["Facts", "PublicHalf", "Queries", "Train", "check_features", "described"]
+__all__ = [
+    "Facts",
+    "PublicHalf",
+    "PublicRun",
+    "Queries",
+    "Train",
+    "carried_by",
+    "check_features",
+    "described",
+]
 
 
 @dataclass
@@ -143,3 +159,99 @@ def described(half: PublicHalf, settings: PrivateSettings, trained: Trained) -> 
     said: dict[str, Any] = settings.model_dump(mode="json")
     chosen: dict[str, Any] = {"rank": trained.side.rank, "rounds": trained.rounds} if half.adaptive else {}
     return said | {name: value for name, value in chosen.items() if name in said}
+
+
+def carried_by(catalogue: Catalogue | None, start: Model | None, *, start_is_public: bool = False) -> Carried:
+    """Earlier runs that a model will carry: of its start, and of a catalogue that some run has found."""
+    known = None
+    if start is not None and not start_is_public:
+        known = start.statement.carried(start.digest)
+    return Carried.together([known, None if catalogue is None else catalogue.paid])
+
+
+@dataclass(frozen=True)
+class PublicRun:
+    """A run as it is seen from outside of the gate.
+
+    Parameters
+    ----------
+    half, settings, budget
+        What is asked, and what it may cost.
+    start, start_is_public
+        An earlier model to start from, and whether its ratings are public, so that nobody pays for it.
+    """
+
+    half: PublicHalf
+    settings: PrivateSettings
+    budget: Budget
+    start: Model | None = None
+    start_is_public: bool = False
+
+    def check(self, catalogue: Catalogue | None) -> None:
+        """Refuse features or a start that the method would leave unused."""
+        self.half.check_features(catalogue is not None and catalogue.features is not None)
+        if self.start is not None:
+            self.half.check_start(self.start)
+
+    def price(self, *, discovers: bool) -> Price:
+        """What it may cost in a ledger; ``discovers``: it finds its own catalogue, which takes part of delta."""
+        share = self.settings.discover_share if discovers else None
+        direct = 0.0 if share is None else share * self.budget.delta
+        return Price(kind="gaussian", mu=self.budget.mu_for(direct), delta=direct)
+
+    def carried(self, catalogue: Catalogue | None) -> Carried:
+        """Earlier runs that the model will carry."""
+        return carried_by(catalogue, self.start, start_is_public=self.start_is_public)
+
+    def facts(self, catalogue: Catalogue, scale: RatingScale, gate: Gate) -> Facts:
+        """What is public before the first query."""
+        ledger, start = gate.ledger, self.start
+        table = start is not None and isinstance(start.item_side, ItemWeights)
+        return Facts(
+            len(catalogue),
+            scale,
+            self.budget,
+            ledger.remaining_mu,
+            gate.noise_excess,
+            ledger.spent_mu,
+            ledger.spent_delta,
+            catalogue.features,
+            None if start is None or table else Start.of(start, catalogue),
+            EarlierSums.of(start, catalogue) if start is not None and table else None,
+        )
+
+    def model(
+        self,
+        trained: Trained,
+        catalogue: Catalogue,
+        ledger: Ledger,
+        domain: Sequence[str],
+        *,
+        found: bool,
+        run: str | None = None,
+        earlier: EarlierRuns | None = None,
+    ) -> Model:
+        """What is released, with its statement; ends the ledger.
+
+        Parameters
+        ----------
+        found
+            Whether the catalogue is this run's own first release.
+        run, earlier
+            Its id, and what earlier runs on the same data cost, where a ledger or a checkpoint was kept.
+        """
+        features = () if catalogue.features is None else catalogue.features.names
+        listed = () if found or catalogue.paid is not None else ("the item catalogue",)
+        public = (*listed, "the rating range", *self.half.public_things(features))
+        if self.start is not None and self.start_is_public:
+            named = f"model {self.start.digest[:16]}, which it started from, and the ratings that one was trained on"
+            public = (*public, named)
+        statement = Statement.from_ledger(
+            ledger, public=public, adaptive=self.half.adaptive, domain=domain, run=run
+        )
+        carried = self.carried(catalogue)
+        if found:
+            catalogue = catalogue.found_by(statement.found_catalogue())
+        statement = statement.carrying(carried).with_earlier(earlier)
+        said = described(self.half, self.settings, trained)
+        return Model(trained.side, catalogue, statement, self.half.name, said)

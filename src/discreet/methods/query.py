@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from discreet.model.item_weights import AnySide
-from discreet.privacy.gaussian.mechanism import Mechanism
+from discreet.privacy.gaussian.blocks import Mechanism
 
 __all__ = ["Query", "Trained"]
 

@@ -27,8 +27,7 @@ from discreet.privacy.account.ledger_file import AnyLedger, LedgerRun, open_run
 from discreet.privacy.budget import Budget
 from discreet.privacy.combined import state_selection
 from discreet.privacy.costs import Price
-from discreet.privacy.gaussian.gate import Gate
-from discreet.privacy.gaussian.mechanism import release
+from discreet.privacy.gaussian.gate import Gate, release
 from discreet.privacy.gaussian.tallies import LossAndCount
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.selection import Selection, budget_for, draw_trials

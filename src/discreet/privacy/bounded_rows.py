@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import RatingsInvalid
-from discreet.privacy.gaussian.pattern import Pattern
+from discreet.privacy.gaussian.blocks import Pattern
 from discreet.types import Bools, Floats, Indices, Ints
 
 __all__ = ["GRID", "HALF_SIDE", "BoundedRows", "Clusters", "RowBounds", "bounded_points"]

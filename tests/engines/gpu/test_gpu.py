@@ -22,8 +22,8 @@ from discreet.errors import UnchargedRelease
 from discreet.kernels import gpu
 from discreet.methods.budgeted.private.contributions import BudgetedContributions
 from discreet.methods.budgeted.private.gpu_contributions import GpuBudgetedContributions
+from discreet.privacy.gaussian.blocks import SLACK
 from discreet.privacy.gaussian.gpu_blocks import DeviceStatistics, device_blocks
-from discreet.privacy.gaussian.grid import SLACK
 from discreet.privacy.gaussian.totals import exact_totals
 
 USERS = 5  # the interpreter takes a second for each

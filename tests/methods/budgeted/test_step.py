@@ -9,8 +9,8 @@ from discreet import Budget, BudgetedALS, Ratings
 from discreet.catalogue import RatingScale
 from discreet.methods.budgeted.public.plan import Activity, read_activity
 from discreet.methods.budgeted.public.step import AveragedOffsets, Rules
-from discreet.privacy.gaussian.activity import ActivitySums
-from discreet.privacy.gaussian.pattern import Pattern
+from discreet.privacy.gaussian.blocks import Pattern
+from discreet.privacy.gaussian.tallies import ActivitySums
 
 SCALE = RatingScale((1.0, 5.0))
 ITEMS = 4_000

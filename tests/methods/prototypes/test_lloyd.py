@@ -18,9 +18,8 @@ from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.privacy.accounting import compose
 from discreet.privacy.budget import Budget
-from discreet.privacy.gaussian.blocks import Block, total_energies
+from discreet.privacy.gaussian.blocks import COUNT, Block, total_energies
 from discreet.privacy.gaussian.gate import Gate
-from discreet.privacy.gaussian.grid import COUNT
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.pure.noise import PureNoise
 from tests.methods.prototypes.worlds import hostile, ratings, silo

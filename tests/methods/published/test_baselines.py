@@ -11,8 +11,7 @@ from discreet import Budget, Catalogue, Ratings
 from discreet.errors import BudgetInvalid, CatalogueInvalid, CatalogueMissing, SettingsInvalid
 from discreet.methods.published.private.baselines import GlobalMean, ItemMean, Popularity, UserMean
 from discreet.privacy import Gate
-from discreet.privacy.gaussian.blocks import Block
-from discreet.privacy.gaussian.pattern import Pattern
+from discreet.privacy.gaussian.blocks import Block, Pattern
 from discreet.privacy.gaussian.tallies import Choices, ItemTallies, MeanOfMeans
 from tests.methods.neighbours import move
 

@@ -7,9 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from discreet.privacy.gaussian.activity import ActivitySums
-from discreet.privacy.gaussian.blocks import Block
-from discreet.privacy.gaussian.pattern import Pattern
+from discreet.privacy.gaussian.blocks import Block, Pattern
+from discreet.privacy.gaussian.tallies import ActivitySums
 from tests.privacy.worlds import (
     Floats,
     World,

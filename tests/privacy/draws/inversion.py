@@ -13,7 +13,7 @@ from functools import cache
 import mpmath
 import numpy as np
 
-from discreet.privacy.pure.binomial import binomial_above
+from discreet.privacy.pure.noise import binomial_above
 from discreet.types import Words
 from tests.privacy.draws.laws import passing
 

@@ -22,8 +22,7 @@ from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.shares import ShareNoise
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.local.coin import Coin
-from discreet.privacy.local.rotated import respond_to_sign
+from discreet.privacy.local.rotated import Coin, respond_to_sign
 from discreet.privacy.pure.gate import Contributions, PureGate
 from discreet.privacy.pure.ledger import PureLedger
 from discreet.privacy.pure.noise import PureNoise, rate_at_most

@@ -24,7 +24,7 @@ from scipy import fft, stats
 
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.shares import ShareNoise
-from discreet.privacy.local.coin import Coin
+from discreet.privacy.local.rotated import Coin
 from discreet.privacy.pure.noise import PureNoise, rate_at_most
 from discreet.types import Floats
 from tests.privacy.draws.tally import ALARM

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.privacy.pure.binomial import binomial_above
-from discreet.privacy.pure.noise import PureNoise
+from discreet.privacy.pure.noise import PureNoise, binomial_above
 from tests.privacy.draws.inversion import CELLS, RATE, THRESHOLD, edge, exact_edge, word_edges
 
 DIGITS = 150

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.privacy.budget import Budget
+from discreet.privacy.gaussian.blocks import COUNT, MARGIN, MEAN, Pattern
 from discreet.privacy.gaussian.clipped import ItemCounts
 from discreet.privacy.gaussian.gate import Gate, paid
-from discreet.privacy.gaussian.grid import COUNT, MARGIN, MEAN
 from discreet.privacy.gaussian.noise import Noise
-from discreet.privacy.gaussian.pattern import Pattern
 from discreet.privacy.gaussian.tallies import MeanOfMeans
 from discreet.privacy.gaussian.totals import exact_totals
 from discreet.privacy.ledger import Ledger

@@ -12,8 +12,8 @@ from discreet.errors import SettingsInvalid
 from discreet.privacy import Budget, Gate, Ledger
 from discreet.privacy.gaussian import clipped
 from discreet.privacy.gaussian import gate as gate_module
-from discreet.privacy.gaussian.mechanism import release
-from discreet.privacy.gaussian.pattern import Pattern
+from discreet.privacy.gaussian.blocks import Pattern
+from discreet.privacy.gaussian.gate import release
 from tests.privacy.mechanisms import CASES, Case, M, Users, equations
 from tests.privacy.worlds import Scales
 

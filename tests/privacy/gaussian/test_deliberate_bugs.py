@@ -10,13 +10,12 @@ from discreet.errors import DiscreetError
 from discreet.privacy import ledger
 from discreet.privacy import ledger as tokens
 from discreet.privacy.gaussian import (
-    activity,
     blocks,
     energy_scaled,
     gate,
     item_blocks,
     noise,
-    pattern,
+    tallies,
     totals,
 )
 from discreet.privacy.gaussian.clipped import clip_entries
@@ -127,7 +126,7 @@ BUGS = [
     Bug(
         "sensitivity of one item for that of all, sqrt(k) too small",
         check_ordinary_neighbours,
-        ((pattern.Pattern, "user_squares", item_maximum),),
+        ((blocks.Pattern, "user_squares", item_maximum),),
     ),
     Bug(
         "weights normalised by an exact mean over users",
@@ -143,14 +142,14 @@ BUGS = [
     Bug(
         "repeated pairs let in",
         check_repeated_pairs_are_refused,
-        ((pattern.Pattern, "__post_init__", nothing),),
+        ((blocks.Pattern, "__post_init__", nothing),),
     ),
     Bug(
         "order of pairs checked by a difference of unsigned numbers",
         check_repeated_pairs_are_refused,
         (
             (
-                pattern.Pattern,
+                blocks.Pattern,
                 "__post_init__",
                 ("self.items[1:] > self.items[:-1]", "np.diff(self.items) > 0"),
             ),
@@ -354,12 +353,12 @@ BUGS = [
     Bug(
         "first release bounded as if a user moved one number",
         check_activity,
-        ((activity.ActivitySums, "bound", property(lambda self: 1.0)), *_UNGUARDED),
+        ((tallies.ActivitySums, "bound", property(lambda self: 1.0)), *_UNGUARDED),
     ),
     Bug(
         "variances of the first release not in units of the range",
         check_activity,
-        ((activity, "clip_entries", lambda values: 1.2 * clip_entries(values)), *_UNGUARDED),
+        ((tallies, "clip_entries", lambda values: 1.2 * clip_entries(values)), *_UNGUARDED),
     ),
 ]
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from discreet.errors import RatingsInvalid
+from discreet.privacy.gaussian.blocks import Pattern
 from discreet.privacy.gaussian.dense_rows import DenseRows
-from discreet.privacy.gaussian.pattern import Pattern
 from tests.privacy.worlds import Floats, distance, exact_release
 
 M, RANK = 15, 3

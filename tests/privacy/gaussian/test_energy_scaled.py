@@ -10,8 +10,7 @@ import pytest
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import Pattern, total_energies
 from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums, Units
-from discreet.privacy.gaussian.gate import Gate
-from discreet.privacy.gaussian.mechanism import release
+from discreet.privacy.gaussian.gate import Gate, release
 from discreet.privacy.ledger import Ledger
 from tests.privacy.checks.neighbours import (
     Maker,

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from discreet.privacy import Gate, Ledger, gaussian
-from discreet.privacy.gaussian import pattern
-from discreet.privacy.gaussian.blocks import Block, total_energies
-from discreet.privacy.gaussian.mechanism import Mechanism, release
+from discreet.privacy.gaussian import blocks as block_module
+from discreet.privacy.gaussian.blocks import MOST_USERS, Block, Mechanism, total_energies
+from discreet.privacy.gaussian.gate import release
 from discreet.privacy.gaussian.noise import Noise
-from discreet.privacy.gaussian.pattern import MOST_USERS
 from discreet.privacy.gaussian.totals import add_totals, exact_totals
 from tests.privacy.mechanisms import CASES, hostile_users
 from tests.privacy.worlds import BUDGET, LARGE, MU
@@ -78,7 +77,7 @@ def test_some_users_at_a_time_give_the_same_totals(name: str, monkeypatch: pytes
     case, users = CASES[name], hostile_users(2)
     loud = np.arange(len(users)) % 5 == 1
     whole = [block.without(loud).total() for block in case.blocks(users)]  # not by way of parts
-    monkeypatch.setattr(pattern, "MOST_USERS", 4)
+    monkeypatch.setattr(block_module, "MOST_USERS", 4)
     blocks = [block.without(loud) for block in case.blocks(users)]
     for one, other, block in zip(whole, exact_totals(blocks), blocks, strict=True):
         assert case.wide or len(block.parts()) == -(-len(users) // 4)

@@ -10,10 +10,9 @@ import pytest
 
 from discreet.errors import RatingsInvalid
 from discreet.privacy import Gate, Ledger, Noise
-from discreet.privacy.gaussian.blocks import total_energies
-from discreet.privacy.gaussian.mechanism import release
+from discreet.privacy.gaussian.blocks import Pattern, total_energies
+from discreet.privacy.gaussian.gate import release
 from discreet.privacy.gaussian.pairs import HIGHEST, Counts, ItemAmounts, PairAmounts, Pairs
-from discreet.privacy.gaussian.pattern import Pattern
 from discreet.privacy.gaussian.totals import exact_totals
 from tests.privacy.worlds import LARGE, MU, distance, exact_release
 

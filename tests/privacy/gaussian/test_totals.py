@@ -9,12 +9,11 @@ import pytest
 
 from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.privacy import Gate, Ledger
-from discreet.privacy.gaussian import pattern
-from discreet.privacy.gaussian.blocks import Block, UserVector
+from discreet.privacy.gaussian import blocks as block_module
+from discreet.privacy.gaussian.blocks import Block, Pattern, UserVector
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.pairs import PairAmounts, Pairs
-from discreet.privacy.gaussian.pattern import Pattern
-from discreet.privacy.gaussian.silo_gate import SiloGate
+from discreet.privacy.gaussian.shares import SiloGate
 from discreet.privacy.gaussian.totals import Total, add_totals, exact_totals
 from tests.privacy.checks.samples import louder, mute, one_of_each
 from tests.privacy.mechanisms import CASES, hostile_users
@@ -76,7 +75,7 @@ def heavier(block: Block, user: int) -> Block:
 def test_users_taken_in_parts_give_the_same_totals(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = exact_totals(one_of_each())
     sizes = []
-    monkeypatch.setattr(pattern, "MOST_USERS", most)
+    monkeypatch.setattr(block_module, "MOST_USERS", most)
     for one, block in zip(whole, blocks := one_of_each(), strict=True):
         sizes.append(len(block.parts()))
         assert all(len(part.energies()) <= most for part in block.parts())
@@ -89,7 +88,7 @@ def test_users_taken_in_parts_give_the_same_totals(most: int, monkeypatch: pytes
 
 def test_sums_that_double_precision_would_round_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """2^53 + 1: added up in one go in double precision, the last user would be lost."""
-    monkeypatch.setattr(pattern, "MOST_USERS", 2)
+    monkeypatch.setattr(block_module, "MOST_USERS", 2)
     odd = [Held(2.0**52), Held(2.0**52), Held(1.0)]
     (total,) = exact_totals([Crowd(odd)])
     assert total.value.tolist() == [2**53 + 1]
@@ -145,7 +144,7 @@ class Crowd:
         return self
 
     def parts(self) -> list[Crowd]:
-        return [Crowd(self.users[start:stop]) for start, stop in pattern.spans(len(self.users))]
+        return [Crowd(self.users[start:stop]) for start, stop in block_module.spans(len(self.users))]
 
     def total(self) -> Floats:
         return np.array([sum(user.value for user in self.users)])

@@ -12,8 +12,7 @@ from discreet.data.synthetic import market
 from discreet.devices.device.answer import respond as respond_once
 from discreet.devices.estimator import Estimator, gain, noise_variance
 from discreet.errors import SettingsInvalid
-from discreet.privacy.local.coin import Coin
-from discreet.privacy.local.rotated import answers, participants, places, respond_to_sign, truths
+from discreet.privacy.local.rotated import Coin, answers, participants, places, respond_to_sign, truths
 from tests.devices.support.questions import pseudonyms, question, released, rows
 
 

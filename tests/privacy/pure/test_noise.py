@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.privacy.pure import noise as pure_noise
-from discreet.privacy.pure.binomial import binomial_above, check_silent
-from discreet.privacy.pure.noise import PureNoise, rate_at_most
+from discreet.privacy.pure.noise import PureNoise, binomial_above, check_silent, rate_at_most
 
 
 @given(st.floats(1e-9, 1e6))

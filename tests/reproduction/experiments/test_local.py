@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.privacy.local.coin import Coin
+from discreet.privacy.local.rotated import Coin
 from reproduction import Context
 from reproduction.experiments import local_table_3
 from reproduction.local.channel import Exact, OneCoordinate, Round

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.data.ratings import Ratings
-from discreet.privacy.local.coin import Coin
+from discreet.privacy.local.rotated import Coin
 from reproduction.local.channel import OneCoordinate, Projected, Projection, Round
 from reproduction.local.crowd import Crowd
 from tests.reproduction.ratios import ratio

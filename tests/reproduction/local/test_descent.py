@@ -8,7 +8,7 @@ from scipy import sparse
 
 from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
-from discreet.privacy.local.coin import Coin
+from discreet.privacy.local.rotated import Coin
 from reproduction.local import channel as channels
 from reproduction.local.channel import Channel, Exact, Hua, Naive, OneCoordinate, Projected, Projection, Round
 from reproduction.local.crowd import Crowd

@@ -30,7 +30,7 @@ class Csr:
 
     @classmethod
     def upload(cls, indptr: Indices, items: Indices, n_items: int, device: torch.device) -> Csr:
-        """From arrays of the host; the caller has checked them (`discreet.privacy.gaussian.pattern.Pattern`)."""
+        """From arrays of the host; the caller has checked them (`discreet.privacy.gaussian.blocks.Pattern`)."""
         return cls(
             torch.as_tensor(indptr, dtype=torch.int64).to(device),
             torch.as_tensor(items, dtype=torch.int32).to(device),

@@ -17,10 +17,8 @@ import numpy as np
 
 from discreet import kernels
 from discreet.errors import SettingsInvalid
-from discreet.privacy.gaussian.blocks import Block, UserVector
-from discreet.privacy.gaussian.grid import COUNT, FEATURE, MARGIN, TARGET
+from discreet.privacy.gaussian.blocks import COUNT, FEATURE, MARGIN, TARGET, Block, Pattern, UserVector
 from discreet.privacy.gaussian.item_blocks import CoMoment, ItemMatrix, ItemVector, ItemWeight, UserMatrix
-from discreet.privacy.gaussian.pattern import Pattern
 from discreet.types import Floats
 
 __all__ = [

@@ -16,11 +16,9 @@ import numpy as np
 
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.privacy.bounded_rows import BoundedRows, Clusters, RowBounds
-from discreet.privacy.gaussian.blocks import Block, UserVector
+from discreet.privacy.gaussian.blocks import COUNT, FEATURE, MARGIN, TARGET, Block, Pattern, UserVector
 from discreet.privacy.gaussian.clipped import clip_entries, clip_rows
-from discreet.privacy.gaussian.grid import COUNT, FEATURE, MARGIN, TARGET
 from discreet.privacy.gaussian.item_blocks import ItemVector
-from discreet.privacy.gaussian.pattern import Pattern
 from discreet.types import Floats, Ints
 
 __all__ = [

@@ -14,11 +14,9 @@ import numpy as np
 
 from discreet import kernels
 from discreet.errors import RatingsInvalid
-from discreet.privacy.gaussian.blocks import Block
+from discreet.privacy.gaussian.blocks import FEATURE, MARGIN, Block, Pattern
 from discreet.privacy.gaussian.clipped import NoisyMoment, clip_rows
-from discreet.privacy.gaussian.grid import FEATURE, MARGIN
 from discreet.privacy.gaussian.noise import Noise
-from discreet.privacy.gaussian.pattern import Pattern
 from discreet.types import Bools, Floats, Shorts
 
 __all__ = ["DenseMoments", "DenseRows"]

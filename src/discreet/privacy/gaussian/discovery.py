@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr, ndtri_exp
 
-from discreet.privacy.gaussian.blocks import Pattern
+from discreet.privacy.gaussian.blocks import VOTE_MARGIN, WEIGHT, Pattern
 from discreet.privacy.gaussian.gate import Gate
-from discreet.privacy.gaussian.grid import VOTE_MARGIN, WEIGHT
 from discreet.privacy.gaussian.item_blocks import ItemWeight
 
 __all__ = ["MOST_ITEMS", "discover", "threshold"]

@@ -22,10 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import kernels
-from discreet.privacy.gaussian.blocks import Block
-from discreet.privacy.gaussian.grid import FEATURE, MARGIN, TARGET, WEIGHT
+from discreet.privacy.gaussian.blocks import FEATURE, MARGIN, TARGET, WEIGHT, Block, Pattern
 from discreet.privacy.gaussian.item_blocks import ItemVector, ItemWeight, UserMatrix
-from discreet.privacy.gaussian.pattern import Pattern
 from discreet.types import Floats
 
 __all__ = ["EnergyScaledSums", "RoundStatistics", "Units"]

@@ -1,7 +1,7 @@
 """The gate: the only door through which anything computed from ratings leaves.
 
-Proof note: ``proofs/gate.md``. In short: a user's integer contributions have total squared norm at most 1 in
-units (:mod:`discreet.privacy.gaussian.mechanism`). The bound is checked again on the very integers that are summed
+Proof note: ``proofs/gate.md``. In short: a user's integer contributions have total squared norm at most 1 in units
+(:class:`discreet.privacy.gaussian.blocks.Mechanism`). The bound is checked again on the very integers that are summed
 (:mod:`discreet.privacy.gaussian.totals`), and a user who exceeds it is left out. The gate charges for the release,
 then draws Gaussian noise of scale unit / mu and adds it. Adding or removing a user therefore moves the release by at
 most mu standard deviations: a mu-GDP release.
@@ -10,20 +10,21 @@ most mu standard deviations: a mu-GDP release.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from discreet import kernels
 from discreet.errors import BudgetInvalid, SettingsInvalid
-from discreet.privacy.gaussian.blocks import Block
-from discreet.privacy.gaussian.grid import SLACK
+from discreet.privacy.gaussian.blocks import SLACK, Block, Mechanism
 from discreet.privacy.gaussian.noise import Noise, why_not_private
 from discreet.privacy.gaussian.totals import Total, exact_totals
 from discreet.privacy.ledger import Ledger
 from discreet.types import Floats, Ints
 
-__all__ = ["Gate", "check_noise", "check_totals", "paid", "with_noise"]
+__all__ = ["Gate", "check_noise", "check_totals", "paid", "release", "with_noise"]
 
+T = TypeVar("T")
 
 _FINEST = 2.0**10
 # No normal number of the generator is beyond 13 standard deviations: noise of this scale stays within 64 bits.
@@ -199,3 +200,8 @@ def _coarse(noisy: Ints, sigma: Floats) -> Floats:
 def _by_rows(work: Callable[[slice], None], values: Ints) -> None:
     """Entry by entry, so however the rows are dealt out to threads the outcome is the same."""
     kernels.by_rows(work, len(values), least=max(_PIECE * len(values) // max(values.size, 1), 1))
+
+
+def release(gate: Gate, name: str, mechanism: Mechanism[T], *private: Any, mu: float) -> T:
+    """Contribute, release and read in one go, where all users are here."""
+    return mechanism.read(gate.release(name, mechanism.blocks(*private), mu=mu), mu)

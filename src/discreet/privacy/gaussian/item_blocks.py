@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from discreet import kernels
 from discreet.errors import RatingsInvalid, SettingsInvalid
-from discreet.privacy.gaussian.blocks import silenced
+from discreet.privacy.gaussian.blocks import Pattern, silenced, spans
 from discreet.privacy.gaussian.noise import Noise
-from discreet.privacy.gaussian.pattern import Pattern, spans
 from discreet.types import Bools, Floats, Shorts
 
 __all__ = ["CoMoment", "ItemMatrix", "ItemVector", "ItemWeight", "UserMatrix"]

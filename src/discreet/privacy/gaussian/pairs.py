@@ -20,9 +20,8 @@ import numpy.typing as npt
 
 from discreet import kernels
 from discreet.errors import RatingsInvalid
-from discreet.privacy.gaussian.blocks import Block, UserVector
+from discreet.privacy.gaussian.blocks import Block, Pattern, UserVector
 from discreet.privacy.gaussian.noise import Noise
-from discreet.privacy.gaussian.pattern import Pattern
 from discreet.types import Bools, Floats, Ints, Shorts
 
 __all__ = ["HIGHEST", "Counts", "ItemAmounts", "NoisyCounts", "NoisyPairs", "PairAmounts", "Pairs"]

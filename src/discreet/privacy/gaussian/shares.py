@@ -2,17 +2,26 @@
 
 Proof note: ``proofs/shares.md``. The server sees the sum of the shares to the last integer, before any coarse
 rounding, so a share is finer than a single normal number of 52 bits could make it.
+
+A silo bounds its users and sums them exactly, as the gate does (``proofs/gate.md``); the totals of all silos, added as
+integers, are those of the central gate. The noise is in them already (in shares) or added by a trusted server; the
+rounding comes last in both cases, so that what is released has the central distribution.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 from discreet.errors import SettingsInvalid
-from discreet.privacy.gaussian.noise import SECRET_BYTES, Noise, own_noise
-from discreet.types import Floats
+from discreet.privacy.gaussian.blocks import Block
+from discreet.privacy.gaussian.gate import check_noise, check_totals, with_noise
+from discreet.privacy.gaussian.noise import SECRET_BYTES, Noise, own_noise, why_not_private
+from discreet.privacy.gaussian.totals import Total
+from discreet.privacy.ledger import Detail, Ledger
+from discreet.types import Floats, Ints
 
-__all__ = ["RehearsalNoise", "ShareNoise"]
+__all__ = ["RehearsalNoise", "ShareNoise", "SiloGate"]
 
 
 # Scale of a second, independent normal number relative to the first: it fills the gaps between the values that
@@ -95,3 +104,44 @@ class RehearsalNoise(Noise):
 
     def symmetric_integers(self, sigma: Floats, order: int) -> Floats:
         return super().symmetric_integers(self.excess * sigma, order)
+
+
+class SiloGate:
+    """The only door of a silo.
+
+    Parameters
+    ----------
+    ledger
+        The silo's own.
+    shares
+        The silo's part of the noise; ``None`` where a trusted server adds all of it.
+    """
+
+    def __init__(self, ledger: Ledger, shares: ShareNoise | None) -> None:
+        self.ledger = ledger
+        self._shares = shares
+
+    def totals(
+        self,
+        name: str,
+        forms: Sequence[Block],
+        totals: Sequence[Total],
+        *,
+        mu: float,
+        detail: Mapping[str, Detail],
+    ) -> list[Ints]:
+        """Exact totals of the silo's users, with its share of the noise of ``mu``, for one charge of it.
+
+        Integers, block by block. To be masked before they leave, unless there is one silo only.
+        """
+        check_noise(name, forms, mu)
+        check_totals(name, forms, totals)
+        shares = self._shares
+        if shares is not None:
+            self.ledger.void(why_not_private(shares, ShareNoise))
+        charge = self.ledger.charge(name, mu=mu, detail=detail)
+        let_out = []
+        for form, total in zip(forms, totals, strict=True):
+            let_out.append(total.value.copy() if shares is None else with_noise(form, total, shares, mu))
+        self.ledger.redeem(charge)
+        return let_out

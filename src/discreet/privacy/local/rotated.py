@@ -7,6 +7,7 @@ places and answers, and stands alone; this gives the same bits for the same coin
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -18,10 +19,11 @@ from discreet.devices.device.item_side import DeviceItemSide
 from discreet.devices.device.question import DEVICE_ID_BYTES, KINDS, Question
 from discreet.errors import SettingsInvalid
 from discreet.kernels.devices import device_coordinates
-from discreet.privacy.local.coin import Coin
+from discreet.privacy.gaussian.noise import own_noise
 from discreet.types import Floats
 
 __all__ = [
+    "Coin",
     "DeviceIds",
     "Rows",
     "answers",
@@ -36,6 +38,36 @@ __all__ = [
 DeviceIds: TypeAlias = npt.NDArray[np.uint8] | Sequence[bytes]
 Rows = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], Floats]
 """Ratings of many devices: ``indptr``, ``items`` (rising within a device), ``values``."""
+
+
+@own_noise
+class Coin:
+    """Unpredictable random words from the operating system.
+
+    Parameters
+    ----------
+    key
+        Leave it out. With a key the words repeat, and :attr:`fixed` says so to the statement.
+    """
+
+    def __init__(self, *, key: int | None = None) -> None:
+        self._stream = None if key is None else np.random.Generator(np.random.PCG64(key))
+
+    @classmethod
+    def fixed_key_not_private(cls, key: int) -> Coin:
+        """A repeatable coin for tests. Whoever knows the key knows which answers were flipped: nothing is private."""
+        return cls(key=key)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the words repeat, which voids every privacy statement."""
+        return self._stream is not None
+
+    def words(self, size: int) -> npt.NDArray[np.uint64]:
+        """``size`` independent uniform words."""
+        if self._stream is None:
+            return np.frombuffer(os.urandom(8 * size), dtype=np.uint64)
+        return self._stream.integers(0, 1 << 64, size, dtype=np.uint64)
 
 
 def answers(

@@ -16,9 +16,8 @@ import numpy.typing as npt
 
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.privacy.gaussian.noise import why_not_private
-from discreet.privacy.pure.binomial import binomial_above, check_silent
 from discreet.privacy.pure.ledger import PureLedger
-from discreet.privacy.pure.noise import PureNoise, rate_at_most
+from discreet.privacy.pure.noise import PureNoise, binomial_above, check_silent, rate_at_most
 from discreet.types import Ints
 
 __all__ = ["Contributions", "PureGate"]

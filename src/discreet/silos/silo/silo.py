@@ -20,8 +20,7 @@ from discreet.methods.private_half import PrivateHalf
 from discreet.methods.registry import find_method
 from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.privacy.gaussian.noise import why_not_private
-from discreet.privacy.gaussian.shares import ShareNoise
-from discreet.privacy.gaussian.silo_gate import SiloGate
+from discreet.privacy.gaussian.shares import ShareNoise, SiloGate
 from discreet.privacy.gaussian.totals import Total
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.statement import Statement

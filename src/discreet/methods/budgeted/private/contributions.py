@@ -14,8 +14,7 @@ from discreet.methods.budgeted.public.queries import ActivityQuery, RoundQuery
 from discreet.methods.budgeted.public.whitening import Frame
 from discreet.methods.query import Query
 from discreet.model.item_side import ItemSide
-from discreet.privacy.gaussian.blocks import Block
-from discreet.privacy.gaussian.pattern import Pattern
+from discreet.privacy.gaussian.blocks import Block, Pattern
 from discreet.types import Floats
 
 __all__ = ["BudgetedContributions", "UserStatistics", "user_statistics"]

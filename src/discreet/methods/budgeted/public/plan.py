@@ -14,7 +14,7 @@ import numpy as np
 from discreet.catalogue.scale import RatingScale
 from discreet.methods.budgeted.public import constants as fitted
 from discreet.methods.shared.public.item_weights import ItemWeights
-from discreet.privacy.gaussian.activity import NoisyActivity
+from discreet.privacy.gaussian.tallies import NoisyActivity
 from discreet.types import Floats
 
 __all__ = [

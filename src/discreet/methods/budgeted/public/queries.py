@@ -16,8 +16,8 @@ from discreet.methods.public_half import Facts
 from discreet.methods.query import Query, Trained
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.model.item_side import ItemSide
-from discreet.privacy.gaussian.activity import ActivitySums, NoisyActivity
 from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums, RoundStatistics, Units
+from discreet.privacy.gaussian.tallies import ActivitySums, NoisyActivity
 from discreet.types import Floats
 
 __all__ = ["ActivityQuery", "Asker", "RoundQuery", "without_start"]

@@ -28,10 +28,9 @@ from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.methods.shared.private.sampling import draw_numbers, sample_uniform
 from discreet.privacy.bounded_rows import HALF_SIDE, BoundedRows, Clusters, RowBounds
 from discreet.privacy.budget import Budget
+from discreet.privacy.gaussian.blocks import Pattern
 from discreet.privacy.gaussian.cluster_sums import ClusterMeans, ClusterValues, ScaledClusterSums, UserCount
-from discreet.privacy.gaussian.gate import Gate
-from discreet.privacy.gaussian.mechanism import release
-from discreet.privacy.gaussian.pattern import Pattern
+from discreet.privacy.gaussian.gate import Gate, release
 from discreet.privacy.gaussian.tallies import ItemTallies, MeanOfMeans, NoisyTallies
 from discreet.types import Floats, Ints
 

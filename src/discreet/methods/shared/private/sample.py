@@ -5,8 +5,7 @@ from __future__ import annotations
 from discreet.data.ratings import Ratings
 from discreet.methods.shared.private.sampling import keep_lowest, sample_uniform
 from discreet.methods.shared.public.sample import Sample, SampledCounts, SampledMean, alike
-from discreet.privacy.gaussian.blocks import Block
-from discreet.privacy.gaussian.pattern import Pattern
+from discreet.privacy.gaussian.blocks import Block, Pattern
 
 __all__ = ["Sampler", "pattern_of"]
 
