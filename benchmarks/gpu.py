@@ -31,7 +31,7 @@ from discreet.kernels import gpu
 from discreet.methods.budgeted.private.contributions import BudgetedContributions
 from discreet.methods.budgeted.private.gpu_contributions import GpuBudgetedContributions
 from discreet.methods.budgeted.public.queries import RoundQuery
-from discreet.methods.protocol import ProtocolRun
+from discreet.methods.public.protocol import ProtocolRun
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.totals import exact_totals
 

@@ -6,10 +6,10 @@ from mutants.mutant import Mutant
 
 _SUITE = ("conformance/test_methods.py",)
 _FIT = "methods/method.py"
-_OUTSIDE = "methods/public_half.py"
+_OUTSIDE = "methods/public/half.py"
 _DPALS = "methods/published/private/dpals.py"
 _SAMPLE = "methods/shared/private/sample.py"
-_DRIVER = "methods/protocol.py"
+_DRIVER = "methods/public/protocol.py"
 _OWN = "own_to_the_last_bit"
 _MOVES = "elses_integers"
 _REACHES = "(nothing_but_releases or each_once)"

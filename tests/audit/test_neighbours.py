@@ -12,7 +12,7 @@ import pytest
 from discreet import Budget, GlobalMean, Popularity, PrivateSVD, ProjectedGradient
 from discreet.audit.replay import Move, moved, replay, strangers
 from discreet.data.synthetic import market
-from discreet.methods.query import Query
+from discreet.methods.public.query import Query
 from discreet.privacy.gaussian import totals
 from discreet.privacy.gaussian.blocks import UserVector
 from discreet.privacy.gaussian.item_blocks import ItemWeight

@@ -12,8 +12,8 @@ from discreet import Ratings
 from discreet.data import synthetic
 from discreet.errors import RatingsInvalid
 from discreet.methods.method import PrivateMethod
-from discreet.methods.protocol import ProtocolRun
-from discreet.methods.public_half import Facts
+from discreet.methods.public.half import Facts
+from discreet.methods.public.protocol import ProtocolRun
 from discreet.methods.registry import METHODS
 from tests.conformance.runs import LARGE
 

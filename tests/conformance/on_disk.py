@@ -16,7 +16,7 @@ from discreet.data.ratings import Ratings
 from discreet.data.rows import Columns
 from discreet.engines.disk import DiskEngine
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.query import Query
+from discreet.methods.public.query import Query
 from discreet.model.directory import replace_file
 from discreet.privacy.gaussian.totals import Total
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.methods.method import PrivateMethod
-from discreet.methods.public_half import PublicHalf
-from discreet.methods.query import Query, Trained
-from discreet.methods.settings import MaxRatings, PrivateSettings, Share
+from discreet.methods.public.half import PublicHalf
+from discreet.methods.public.query import Query, Trained
+from discreet.methods.public.settings import MaxRatings, PrivateSettings, Share
 from discreet.methods.shared.private.sample import Sampler
 from discreet.methods.shared.public.sample import Sample
 from discreet.model.fold_in import Clicks

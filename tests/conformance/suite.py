@@ -19,8 +19,8 @@ from discreet.engines.memory import MemoryEngine
 from discreet.errors import BudgetInvalid, NotFitted, SettingsInvalid
 from discreet.methods.method import PrivateMethod
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.protocol import ProtocolRun
-from discreet.methods.query import Query, Trained
+from discreet.methods.public.protocol import ProtocolRun
+from discreet.methods.public.query import Query, Trained
 from discreet.model.item_side import ItemSide
 from discreet.model.wire import from_parts, to_parts
 from discreet.privacy import Gate, Ledger, Noise

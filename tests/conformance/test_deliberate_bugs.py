@@ -18,10 +18,10 @@ import pytest
 from discreet import FrankWolfe, ProjectedGradient, Ratings
 from discreet.engines.memory import MemoryEngine
 from discreet.errors import BudgetExceeded, ModelInvalid
-from discreet.methods import protocol
 from discreet.methods.method import PrivateMethod
-from discreet.methods.public_half import Facts, Queries
-from discreet.methods.query import Query, Trained
+from discreet.methods.public import protocol
+from discreet.methods.public.half import Facts, Queries
+from discreet.methods.public.query import Query, Trained
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian import noise
 from discreet.privacy.gaussian.blocks import COUNT, MARGIN, Pattern

@@ -20,8 +20,8 @@ import pytest
 from discreet import LedgerFile, Ratings
 from discreet.data.synthetic import market
 from discreet.methods.checkpoint import Checkpoint
-from discreet.methods.protocol import ProtocolRun
-from discreet.methods.public_half import Facts
+from discreet.methods.public.half import Facts
+from discreet.methods.public.protocol import ProtocolRun
 from discreet.model import Model
 from tests.engines.killed import BUDGET, INSTANTS, method
 from tests.sizes import FULL, sized

@@ -12,7 +12,7 @@ import pytest
 
 from discreet import ALS, DPALS, Budget, BudgetedALS, FrankWolfe, PrivateSVD, ProjectedGradient, Ratings
 from discreet.errors import RatingsInvalid, SettingsInvalid
-from discreet.methods.parameters import Estimator
+from discreet.methods.public.parameters import Estimator
 from discreet.methods.registry import METHODS
 
 BUDGET = Budget(5.0, 1e-6)

@@ -15,10 +15,10 @@ from discreet import ALS, EASE, Budget, BudgetedALS, Ratings, Statement
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
 from discreet.methods import tuning
 from discreet.methods.method import PrivateMethod
-from discreet.methods.public_half import Facts, Queries
+from discreet.methods.public.half import Facts, Queries
+from discreet.methods.public.settings import PrivateSettings
 from discreet.methods.published.private.baselines import BaselineContributions
 from discreet.methods.published.public.baselines import ITEM_MEAN
-from discreet.methods.settings import PrivateSettings
 from discreet.methods.tuning import draw_settings, release_score, tune
 from discreet.model.item_side import ItemSide
 from discreet.privacy import Gate

@@ -16,8 +16,8 @@ from discreet.errors import BudgetInvalid, Refused
 from discreet.methods.budgeted.private.contributions import BudgetedContributions
 from discreet.methods.budgeted.public.settings import BudgetedSettings
 from discreet.methods.budgeted.public.train import BUDGETED
-from discreet.methods.protocol import ProtocolRun
-from discreet.methods.public_half import Facts
+from discreet.methods.public.half import Facts
+from discreet.methods.public.protocol import ProtocolRun
 from discreet.privacy.gaussian.gate import Gate, paid
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.shares import ShareNoise

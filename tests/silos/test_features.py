@@ -16,7 +16,7 @@ from discreet.errors import Refused, SettingsInvalid
 from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.budgeted.public import train as budgeted
 from discreet.methods.lookup import find_public_half
-from discreet.methods.public_half import Facts
+from discreet.methods.public.half import Facts
 from discreet.model import Model
 from discreet.model.fold_in import Ridge
 from discreet.model.item_side import FeatureMap, ItemSide

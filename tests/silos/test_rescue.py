@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import BudgetInvalid, DiscreetError, Refused
-from discreet.methods.protocol import ProtocolRun
+from discreet.methods.public.protocol import ProtocolRun
 from discreet.privacy.statement import Statement
 from discreet.silos.shared.messages import AnswerMessage
 from tests.silos.worlds import Run, agree, world

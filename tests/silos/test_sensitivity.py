@@ -15,7 +15,7 @@ from discreet import Ratings
 from discreet.errors import Refused
 from discreet.methods.budgeted.private.contributions import BudgetedContributions
 from discreet.methods.budgeted.public.queries import ActivityQuery, RoundQuery
-from discreet.methods.query import Query
+from discreet.methods.public.query import Query
 from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import UserVector

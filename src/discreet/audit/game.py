@@ -34,9 +34,9 @@ from discreet.data.ratings import Ratings
 from discreet.engines.memory import MemoryEngine
 from discreet.errors import BudgetInvalid, SettingsInvalid
 from discreet.methods.method import PrivateMethod, asking
-from discreet.methods.protocol import run_protocol
-from discreet.methods.public_half import Facts
-from discreet.methods.query import Query, Trained
+from discreet.methods.public.half import Facts
+from discreet.methods.public.protocol import run_protocol
+from discreet.methods.public.query import Query, Trained
 from discreet.methods.registry import find_method
 from discreet.model.start import Start
 from discreet.privacy.accounting import epsilon_from

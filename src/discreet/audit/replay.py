@@ -19,9 +19,9 @@ from discreet.data.ratings import Ratings
 from discreet.engines.memory import MemoryEngine
 from discreet.methods.method import PrivateMethod
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.protocol import Engine, ProtocolRun
-from discreet.methods.public_half import Facts
-from discreet.methods.query import Query, Trained
+from discreet.methods.public.half import Facts
+from discreet.methods.public.protocol import Engine, ProtocolRun
+from discreet.methods.public.query import Query, Trained
 from discreet.privacy.account.ledger_file import AnyLedger, LedgerRun, open_run
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import Block

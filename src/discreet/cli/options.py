@@ -16,8 +16,8 @@ from discreet.cli.request import Request, option
 from discreet.data.ratings import FileReading
 from discreet.data.rules import Duplicates, Missing, OutOfRange, UnknownItems
 from discreet.errors import RatingsInvalid, SettingsInvalid
+from discreet.methods.public.settings import Settings
 from discreet.methods.registry import DEFAULTS
-from discreet.methods.settings import Settings
 from discreet.model import Model
 
 if TYPE_CHECKING:

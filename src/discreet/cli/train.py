@@ -50,7 +50,7 @@ from discreet.data.ratings import FileReading, Ratings
 from discreet.engines.choice import AnyRatings
 from discreet.errors import BudgetInvalid, CatalogueMissing, ModelInvalid, RatingsInvalid, SettingsInvalid
 from discreet.methods.method import PrivateMethod
-from discreet.methods.public_half import carried_by, check_features
+from discreet.methods.public.half import carried_by, check_features
 from discreet.methods.registry import DEFAULTS, METHODS, Method, find_method
 from discreet.model import Model
 from discreet.model.item_weights import ItemWeights

@@ -14,7 +14,7 @@ from discreet.devices.estimator import Estimator
 from discreet.devices.learner import Estimate, Learner
 from discreet.devices.task import DeviceSettings, model_of, refuse_paid
 from discreet.errors import CatalogueMissing, RatingsInvalid
-from discreet.methods.public_half import check_features
+from discreet.methods.public.half import check_features
 from discreet.model import Model
 from discreet.privacy.local.rotated import Coin, DeviceIds, answers, participants
 from discreet.privacy.statement import Statement

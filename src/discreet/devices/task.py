@@ -12,12 +12,12 @@ from discreet.catalogue import Catalogue
 from discreet.devices.device.question import Kind
 from discreet.devices.estimator import noise_variance
 from discreet.errors import BudgetInvalid, SettingsInvalid
-from discreet.methods.settings import Auto, Settings
+from discreet.methods.public.settings import Auto, Settings
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import AnySide, ItemWeights, Sums
 from discreet.privacy.gaussian.noise import why_not_private
-from discreet.privacy.local.coin import Coin
+from discreet.privacy.local.rotated import Coin
 from discreet.privacy.pure.ledger import PureLedger, state_pure
 from discreet.privacy.statement import Statement
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from discreet.data.ratings import Ratings
 from discreet.engines.memory import MemoryEngine
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.protocol import Engine, Progress
+from discreet.methods.public.protocol import Engine, Progress
 
 if TYPE_CHECKING:
     from discreet.data.stored import StoredRatings

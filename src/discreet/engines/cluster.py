@@ -19,7 +19,7 @@ from discreet.data.ratings import Ratings
 from discreet.data.stored import StoredRatings
 from discreet.errors import SettingsInvalid, Unreachable
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.protocol import Engine, Progress
+from discreet.methods.public.protocol import Engine, Progress
 
 __all__ = ["Cluster", "WorkerPlace", "place_of", "place_workers", "share_blocks"]
 

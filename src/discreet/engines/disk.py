@@ -9,7 +9,7 @@ from discreet.data.ratings import Ratings
 from discreet.data.stored import StoredRatings
 from discreet.engines.memory import MemoryEngine
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.query import Query
+from discreet.methods.public.query import Query
 from discreet.privacy.gaussian.totals import Total
 
 __all__ = ["BlockEngine", "DiskEngine"]

@@ -20,8 +20,8 @@ from discreet.engines.disk import DiskEngine
 from discreet.engines.memory import check_sample
 from discreet.errors import SettingsInvalid
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.protocol import Engine, Progress
-from discreet.methods.query import Query
+from discreet.methods.public.protocol import Engine, Progress
+from discreet.methods.public.query import Query
 from discreet.privacy.gaussian.blocks import MOST_USERS, Block
 from discreet.privacy.gaussian.totals import Total, exact_totals
 from discreet.types import Indices

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import UnchargedRelease
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.query import Query
+from discreet.methods.public.query import Query
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.totals import Total, exact_totals, same_contributions
 

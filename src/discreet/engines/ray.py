@@ -25,8 +25,8 @@ from discreet.errors import DiscreetError, RatingsInvalid, SettingsInvalid, Unre
 from discreet.kernels.registers import arithmetic
 from discreet.kernels.threads import set_threads
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.protocol import Progress
-from discreet.methods.query import Query
+from discreet.methods.public.protocol import Progress
+from discreet.methods.public.query import Query
 from discreet.privacy.gaussian.totals import Total, add_totals
 from discreet.version import __version__
 

@@ -28,7 +28,7 @@ from safetensors.numpy import load, save
 from discreet.data.stored import StoredRatings
 from discreet.engines.choice import AnyRatings
 from discreet.errors import SettingsInvalid
-from discreet.methods.public_half import PublicRun
+from discreet.methods.public.half import PublicRun
 from discreet.model import Model
 from discreet.model.directory import remove_partial, replace_file
 from discreet.privacy.account.ledger_file import AnyLedger, LedgerRun, ResumedRun, open_run

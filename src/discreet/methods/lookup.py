@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from discreet.errors import SettingsInvalid
-from discreet.methods.public_half import PublicHalf
+from discreet.methods.public.half import PublicHalf
 
 __all__ = [
     "ALLOWED",

@@ -14,12 +14,12 @@ from discreet.engines.choice import AnyRatings, Place, place_of
 from discreet.errors import BudgetInvalid, CatalogueMissing, SettingsInvalid
 from discreet.methods.checks import check_items, check_ratings
 from discreet.methods.log import noted, told
-from discreet.methods.parameters import Estimator
 from discreet.methods.private_half import PrivateHalf
-from discreet.methods.protocol import Engine, Progress, Release, run_protocol
-from discreet.methods.public_half import Facts, PublicHalf, PublicRun
-from discreet.methods.query import Query, Trained
-from discreet.methods.settings import PrivateSettings
+from discreet.methods.public.half import Facts, PublicHalf, PublicRun
+from discreet.methods.public.parameters import Estimator
+from discreet.methods.public.protocol import Engine, Progress, Release, run_protocol
+from discreet.methods.public.query import Query, Trained
+from discreet.methods.public.settings import PrivateSettings
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
@@ -68,7 +68,7 @@ class PrivateMethod(Estimator):
 
     Notes
     -----
-    **Privacy**. Everything learnt from ratings passes the gate: the driver (:mod:`discreet.methods.protocol`)
+    **Privacy**. Everything learnt from ratings passes the gate: the driver (:mod:`discreet.methods.public.protocol`)
     takes a query, an engine adds up exact integer contributions of users who are each bounded, the gate adds noise
     and charges, and the public half is sent the release and nothing else.
     """

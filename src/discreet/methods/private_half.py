@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from discreet.data.ratings import Ratings
-from discreet.methods.query import Query
+from discreet.methods.public.query import Query
 from discreet.privacy.gaussian.blocks import Block
 
 __all__ = ["PrivateHalf"]

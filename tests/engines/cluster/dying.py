@@ -15,7 +15,7 @@ from typing import Any
 from discreet.data.ratings import Ratings
 from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.budgeted.private.contributions import BudgetedContributions
-from discreet.methods.query import Query
+from discreet.methods.public.query import Query
 from discreet.privacy.gaussian.blocks import Block
 
 DEATHS = "DISCREET_TEST_DEATHS"

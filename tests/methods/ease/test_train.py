@@ -16,7 +16,7 @@ from discreet.methods.ease.public import train
 from discreet.methods.ease.public.head import LEAST_HEAD, choose_head, popularity
 from discreet.methods.ease.public.queries import CountsQuery, PairsQuery
 from discreet.methods.ease.public.table import ease
-from discreet.methods.public_half import Facts
+from discreet.methods.public.half import Facts
 from discreet.privacy.gaussian.pairs import NoisyCounts, NoisyPairs
 from discreet.privacy.gaussian.totals import exact_totals
 

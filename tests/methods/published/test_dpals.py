@@ -12,7 +12,7 @@ from discreet import Budget, Ratings
 from discreet.data import splits, synthetic
 from discreet.errors import BudgetInvalid
 from discreet.evaluation import evaluate_ranking, evaluate_ratings
-from discreet.methods.public_half import Facts
+from discreet.methods.public.half import Facts
 from discreet.methods.published.private.dpals import DPALS
 from discreet.methods.published.public.dpals import DPALSSettings, item_ridge, make_plan
 from discreet.model.fold_in import OwnMean

@@ -16,7 +16,7 @@ from discreet.cli.request import argument, option, takes
 from discreet.errors import SettingsInvalid
 from discreet.methods.lookup import PUBLIC_HALVES, allow, find_public_half
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
-from discreet.methods.public_half import check_features
+from discreet.methods.public.half import check_features
 from discreet.privacy.budget import Budget
 from discreet.silos.shared.agreement import Agreement, AnyAgreement, PrototypeAgreement
 from discreet.silos.shared.keys import (

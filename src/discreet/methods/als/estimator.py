@@ -10,8 +10,8 @@ from discreet.methods.als.clicks import train_clicks
 from discreet.methods.als.ratings import Progress, train_ratings
 from discreet.methods.als.settings import ALSSettings
 from discreet.methods.checks import check_items, check_ratings, check_users
-from discreet.methods.parameters import Estimator
-from discreet.methods.public_half import check_features
+from discreet.methods.public.half import check_features
+from discreet.methods.public.parameters import Estimator
 from discreet.model import Model
 from discreet.privacy.costs import Carried
 from discreet.privacy.statement import Statement

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.catalogue import Goal
-from discreet.methods.settings import Auto, Exponent, Positive, Rank, Rounds, Settings
+from discreet.methods.public.settings import Auto, Exponent, Positive, Rank, Rounds, Settings
 
 __all__ = ["ALSSettings"]
 

@@ -13,8 +13,8 @@ from discreet.methods.checks import check_items, check_ratings
 from discreet.methods.ease.private.contributions import EASEContributions
 from discreet.methods.ease.public.train import EASE_HALF
 from discreet.methods.method import PrivateMethod
-from discreet.methods.protocol import Progress, ProtocolRun
-from discreet.methods.public_half import Facts, described
+from discreet.methods.public.half import Facts, described
+from discreet.methods.public.protocol import Progress, ProtocolRun
 from discreet.model import Model
 from discreet.model.start import EarlierSums
 from discreet.privacy.budget import Budget

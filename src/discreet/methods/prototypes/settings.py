@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from discreet.errors import SettingsInvalid
-from discreet.methods.settings import Auto, Exponent, Positive, Settings, Share
+from discreet.methods.public.settings import Auto, Exponent, Positive, Settings, Share
 
 __all__ = ["FAILURE", "PRESETS", "FactorSettings", "PrototypeSettings", "ShareTable", "Shares"]
 

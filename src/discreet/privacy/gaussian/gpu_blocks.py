@@ -14,10 +14,9 @@ import numpy as np
 import torch
 
 from discreet.kernels import gpu
-from discreet.privacy.gaussian.blocks import FEATURE, MARGIN, TARGET, WEIGHT, Block
+from discreet.privacy.gaussian.blocks import FEATURE, MARGIN, TARGET, WEIGHT, Block, Pattern
 from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums
 from discreet.privacy.gaussian.noise import Noise
-from discreet.privacy.gaussian.pattern import Pattern
 from discreet.types import Bools, Floats, Ints
 
 __all__ = ["DeviceStatistics", "device_blocks"]

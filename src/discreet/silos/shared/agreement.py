@@ -31,10 +31,10 @@ from discreet.catalogue.feature_columns import Kind
 from discreet.catalogue.scale import why_no_range
 from discreet.errors import Refused, SettingsInvalid
 from discreet.methods.lookup import check_allowed, find_public_half
-from discreet.methods.protocol import ProtocolRun
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
-from discreet.methods.public_half import Facts, PublicHalf, check_features
-from discreet.methods.settings import PrivateSettings
+from discreet.methods.public.half import Facts, PublicHalf, check_features
+from discreet.methods.public.protocol import ProtocolRun
+from discreet.methods.public.settings import PrivateSettings
 from discreet.privacy.budget import Budget
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.pure.ledger import PureLedger

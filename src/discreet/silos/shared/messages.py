@@ -28,7 +28,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from discreet.errors import ModelInvalid, Refused
 from discreet.methods.prototypes.public.message import PrototypeMessage
-from discreet.methods.query import Query
+from discreet.methods.public.query import Query
 from discreet.model.wire import KIND, from_parts, to_parts
 from discreet.silos.shared.agreement import Agreement, Name, PrototypeAgreement
 from discreet.silos.shared.signing import SIGNATURE_BYTES, SigningKey, is_signed

@@ -10,8 +10,8 @@ from pydantic import Field
 from discreet.catalogue import Catalogue
 from discreet.errors import ModelInvalid, Refused
 from discreet.methods.prototypes.public.server import METHOD, wrong_kind
-from discreet.methods.public_half import described
-from discreet.methods.query import Trained
+from discreet.methods.public.half import described
+from discreet.methods.public.query import Trained
 from discreet.model import Model
 from discreet.model.item_weights import AnySide
 from discreet.model.wire import item_side_to_bytes, side_from_bytes, to_parts

@@ -13,8 +13,8 @@ import numpy as np
 
 from discreet.catalogue import ItemFeatures
 from discreet.errors import BudgetInvalid, Refused
-from discreet.methods.protocol import ProtocolRun
-from discreet.methods.query import Query, Trained
+from discreet.methods.public.protocol import ProtocolRun
+from discreet.methods.public.query import Query, Trained
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.ledger import Detail
 from discreet.silos.shared.agreement import Agreement

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import Refused
-from discreet.methods.query import Query
+from discreet.methods.public.query import Query
 from discreet.model.wire import KIND, to_parts
 from discreet.silos.shared.agreement import Agreement, BaseAgreement
 from discreet.types import AnyArray, Floats

@@ -12,7 +12,7 @@ from discreet.data.ratings import Ratings
 from discreet.methods.budgeted.public import constants as fitted
 from discreet.methods.budgeted.public.queries import ActivityQuery, RoundQuery
 from discreet.methods.budgeted.public.whitening import Frame
-from discreet.methods.query import Query
+from discreet.methods.public.query import Query
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.blocks import Block, Pattern
 from discreet.types import Floats

@@ -14,7 +14,7 @@ from discreet.kernels import gpu
 from discreet.methods.budgeted.private.contributions import BudgetedContributions
 from discreet.methods.budgeted.public import constants as fitted
 from discreet.methods.budgeted.public.queries import RoundQuery
-from discreet.methods.query import Query
+from discreet.methods.public.query import Query
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.gpu_blocks import DeviceStatistics, device_blocks

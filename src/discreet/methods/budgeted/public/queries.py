@@ -12,8 +12,8 @@ from discreet.methods.budgeted.public.plan import Activity
 from discreet.methods.budgeted.public.settings import BudgetedSettings
 from discreet.methods.budgeted.public.step import State
 from discreet.methods.budgeted.public.whitening import Frame
-from discreet.methods.public_half import Facts
-from discreet.methods.query import Query, Trained
+from discreet.methods.public.half import Facts
+from discreet.methods.public.query import Query, Trained
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums, RoundStatistics, Units

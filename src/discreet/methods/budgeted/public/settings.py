@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from discreet.methods.budgeted.public import constants as fitted
-from discreet.methods.settings import Auto, Positive, PrivateSettings, Rank, Rounds, Share
+from discreet.methods.public.settings import Auto, Positive, PrivateSettings, Rank, Rounds, Share
 
 __all__ = ["BudgetedSettings"]
 

@@ -30,8 +30,8 @@ from discreet.methods.budgeted.public.start import (
 )
 from discreet.methods.budgeted.public.step import Rules, first_offsets, refine
 from discreet.methods.budgeted.public.whitening import Frame
-from discreet.methods.public_half import Facts, PublicHalf, Queries
-from discreet.methods.query import Trained
+from discreet.methods.public.half import Facts, PublicHalf, Queries
+from discreet.methods.public.query import Trained
 from discreet.methods.shared.public.feature_prior import FeaturePrior
 from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.methods.ease.public.queries import CountsQuery, PairsQuery
-from discreet.methods.query import Query
+from discreet.methods.public.query import Query
 from discreet.privacy.gaussian.blocks import Block, Pattern
 from discreet.types import Bools, Shorts
 

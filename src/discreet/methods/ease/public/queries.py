@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import SettingsInvalid
-from discreet.methods.query import Query
+from discreet.methods.public.query import Query
 from discreet.privacy.gaussian.pairs import Counts, NoisyCounts, NoisyPairs, Pairs
 
 __all__ = ["CountsQuery", "PairsQuery"]

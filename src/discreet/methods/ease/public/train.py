@@ -26,9 +26,9 @@ from discreet.methods.ease.public.features import FeatureRows, Said, said
 from discreet.methods.ease.public.head import DEVIATIONS, Popularity, choose_head, popularity
 from discreet.methods.ease.public.queries import CountsQuery, PairsQuery
 from discreet.methods.ease.public.table import EXPONENT, Judged, Weights, ease, judged, ridge
-from discreet.methods.public_half import Facts, PublicHalf, Queries
-from discreet.methods.query import Trained
-from discreet.methods.settings import PrivateSettings
+from discreet.methods.public.half import Facts, PublicHalf, Queries
+from discreet.methods.public.query import Trained
+from discreet.methods.public.settings import PrivateSettings
 from discreet.model.item_weights import ItemWeights, Sums
 from discreet.model.likeness import Likeness, Triples, joined
 from discreet.privacy.gaussian.pairs import NoisyCounts, NoisyPairs

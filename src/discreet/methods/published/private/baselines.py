@@ -14,8 +14,9 @@ from discreet.data.ratings import Ratings
 from discreet.engines.choice import AnyRatings
 from discreet.methods.checks import check_items, check_ratings
 from discreet.methods.method import PrivateMethod
-from discreet.methods.protocol import ProtocolRun
-from discreet.methods.public_half import Facts, described
+from discreet.methods.public.half import Facts, described
+from discreet.methods.public.protocol import ProtocolRun
+from discreet.methods.public.query import Query
 from discreet.methods.published.public.baselines import (
     GLOBAL_MEAN,
     ITEM_MEAN,
@@ -25,7 +26,6 @@ from discreet.methods.published.public.baselines import (
     MeanOfMeansQuery,
     TalliesQuery,
 )
-from discreet.methods.query import Query
 from discreet.methods.shared.private.sample import pattern_of
 from discreet.model import Model
 from discreet.privacy.budget import Budget

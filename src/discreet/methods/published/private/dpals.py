@@ -9,7 +9,9 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.methods.method import PrivateMethod
-from discreet.methods.public_half import Facts
+from discreet.methods.public.half import Facts
+from discreet.methods.public.query import Query
+from discreet.methods.public.settings import PrivateSettings
 from discreet.methods.published.public.dpals import (
     DPALS_HALF,
     DPALSSettings,
@@ -19,8 +21,6 @@ from discreet.methods.published.public.dpals import (
     make_plan,
 )
 from discreet.methods.published.public.dpals_noise import Accounting, find_preset
-from discreet.methods.query import Query
-from discreet.methods.settings import PrivateSettings
 from discreet.methods.shared.private.sample import Sampler
 from discreet.methods.shared.private.sampling import draw_numbers
 from discreet.methods.shared.public.sample import SampledCounts, SampledMean

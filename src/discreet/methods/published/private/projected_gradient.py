@@ -11,13 +11,13 @@ import numpy as np
 from discreet import kernels
 from discreet.data.ratings import Ratings
 from discreet.methods.method import PrivateMethod
+from discreet.methods.public.query import Query
 from discreet.methods.published.public.projected_gradient import (
     PROJECTED_GRADIENT,
     RowsQuery,
     RowState,
     Shrunk,
 )
-from discreet.methods.query import Query
 from discreet.methods.shared.private.sample import Sampler
 from discreet.methods.shared.public.sample import SampledMean, alike
 from discreet.privacy.gaussian.blocks import Block

@@ -9,8 +9,8 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.methods.method import PrivateMethod
+from discreet.methods.public.query import Query
 from discreet.methods.published.public.svd import SVD, ChosenMomentQuery, ItemMeansQuery, ResidualMomentQuery
-from discreet.methods.query import Query
 from discreet.methods.shared.private.sample import Sampler
 from discreet.methods.shared.public.sample import SampledCounts
 from discreet.privacy.gaussian.blocks import Block

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import RatingsInvalid
-from discreet.methods.public_half import Facts, PublicHalf, Queries
-from discreet.methods.query import Query, Trained
-from discreet.methods.settings import PrivateSettings
+from discreet.methods.public.half import Facts, PublicHalf, Queries
+from discreet.methods.public.query import Query, Trained
+from discreet.methods.public.settings import PrivateSettings
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.methods.shared.public.shrinkage import denoise
 from discreet.model.fold_in import Clicks, OwnMean

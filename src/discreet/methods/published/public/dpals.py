@@ -30,10 +30,18 @@ from pydantic import Field
 
 from discreet import kernels
 from discreet.errors import BudgetInvalid
-from discreet.methods.public_half import Facts, PublicHalf, Queries
+from discreet.methods.public.half import Facts, PublicHalf, Queries
+from discreet.methods.public.query import Query, Trained
+from discreet.methods.public.settings import (
+    Auto,
+    Exponent,
+    MaxRatings,
+    Positive,
+    PrivateSettings,
+    Rounds,
+    Share,
+)
 from discreet.methods.published.public.dpals_noise import Accounting, NoisePlan
-from discreet.methods.query import Query, Trained
-from discreet.methods.settings import Auto, Exponent, MaxRatings, Positive, PrivateSettings, Rounds, Share
 from discreet.methods.shared.public.sample import Sample, SampledCounts, SampledMean
 from discreet.methods.shared.public.spectrum import leading
 from discreet.model.fold_in import Clicks, FoldIn, OwnMean

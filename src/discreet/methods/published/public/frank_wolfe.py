@@ -22,9 +22,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.methods.public_half import Facts, PublicHalf, Queries
-from discreet.methods.query import Query, Trained
-from discreet.methods.settings import Auto, Positive, Rounds
+from discreet.methods.public.half import Facts, PublicHalf, Queries
+from discreet.methods.public.query import Query, Trained
+from discreet.methods.public.settings import Auto, Positive, Rounds
 from discreet.methods.shared.public.sample import (
     CentredSettings,
     Sample,

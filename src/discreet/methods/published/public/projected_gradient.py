@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import CatalogueInvalid
-from discreet.methods.public_half import Facts, PublicHalf, Queries
-from discreet.methods.query import Query, Trained
-from discreet.methods.settings import Auto, Positive, Rank, Rounds, Share
+from discreet.methods.public.half import Facts, PublicHalf, Queries
+from discreet.methods.public.query import Query, Trained
+from discreet.methods.public.settings import Auto, Positive, Rank, Rounds, Share
 from discreet.methods.shared.public.sample import (
     CentredSettings,
     Sample,

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.methods.public_half import Facts
-from discreet.methods.query import Query
-from discreet.methods.settings import MaxRatings, PrivateSettings, Share
+from discreet.methods.public.half import Facts
+from discreet.methods.public.query import Query
+from discreet.methods.public.settings import MaxRatings, PrivateSettings, Share
 from discreet.model.wire import to_parts
 from discreet.privacy.accounting import remaining
 from discreet.privacy.gaussian.clipped import ItemCounts, MeanValue, NoisyCounts

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from discreet.errors import BudgetInvalid
-from discreet.methods.public_half import Facts, PublicHalf, Queries
-from discreet.methods.query import Query, Trained
-from discreet.methods.settings import PrivateSettings
+from discreet.methods.public.half import Facts, PublicHalf, Queries
+from discreet.methods.public.query import Query, Trained
+from discreet.methods.public.settings import PrivateSettings
 from discreet.privacy.gaussian.totals import Total
 from discreet.types import Floats
 

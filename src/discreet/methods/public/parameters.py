@@ -7,7 +7,7 @@ import inspect
 from typing import Any, ClassVar, Self
 
 from discreet.errors import NotFitted, SettingsInvalid
-from discreet.methods.settings import Settings
+from discreet.methods.public.settings import Settings
 
 __all__ = ["Estimator"]
 

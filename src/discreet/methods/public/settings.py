@@ -37,7 +37,7 @@ class Settings(BaseModel):
     """Frozen, strict, nothing unknown, no infinities.
 
     A class of settings states names, types, defaults and words of a method's parameters, once: the method's signature
-    and documentation are made of it (:class:`discreet.methods.parameters.Estimator`).
+    and documentation are made of it (:class:`discreet.methods.public.parameters.Estimator`).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)

@@ -13,8 +13,8 @@ import numpy as np
 
 from discreet.catalogue import Catalogue, ItemFeatures, RatingScale
 from discreet.errors import SettingsInvalid
-from discreet.methods.query import Query, Trained
-from discreet.methods.settings import PrivateSettings
+from discreet.methods.public.query import Query, Trained
+from discreet.methods.public.settings import PrivateSettings
 from discreet.model import Model
 from discreet.model.item_weights import ItemWeights
 from discreet.model.start import EarlierSums, Start, sums_of
