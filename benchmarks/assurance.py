@@ -31,7 +31,8 @@ GAMES = """
 Production code on a miniature instance, with a canary and without; the attacker sees every release. Lower bounds on
 epsilon, each game wrong with a chance of at most 1e-5. Means: from how far apart the worlds' scores lie. Noise: from
 the scale of the noise along the canary's direction (devices: of the coins). Guesses: by Clopper-Pearson on right and
-wrong guesses, which assumes nothing and sees less.
+wrong guesses, which assumes nothing and sees less. Two runs, each of epsilon 4: the second starts from the first one's
+model, or is over the catalogue that it found; the claim is what the second model's statement says first.
 
 | promise | epsilon | delta | runs in each world | by means | by noise | by guesses | best, of the claim |
 |---|---|---|---|---|---|---|---|
@@ -113,7 +114,7 @@ def _game(key: str, found: dict[str, Any]) -> list[str]:
     return [
         _row(
             _name(key),
-            f"{found['claimed']:g}",
+            f"{found['claimed']:.4g}",
             f"{found['delta']:g}",
             f"{found['runs']:,}",
             *("" if cell is None else f"{cell:.3f}" for cell in cells),

@@ -28,6 +28,7 @@ from discreet.audit.devices import audit_devices
 from discreet.audit.game import BATCH, RISK, Scores, judge, play, play_batch
 from discreet.audit.prototypes import audit_prototypes
 from discreet.audit.suite import DEVICES, PROTOTYPES, QUICK, RUNS, audit, audited_methods
+from discreet.audit.two_runs import PAIRS, audit_two_runs
 from discreet.privacy.budget import Budget
 from tests.audit.planted import HalfNoise, bold_answer, half_noise_gate
 
@@ -35,10 +36,10 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks/results/audit.json"
 KEPT = ROOT / "build/audit"
 
-PARTS = ("replay", "planted", "devices", "games")
+PARTS = ("replay", "planted", "devices", "games", "two runs")
 DELTA = 1e-5
 EPSILONS = (1.0, 4.0, 8.0)
-MAIN = ("budgeted", "dpals", "frank-wolfe")
+MAIN = ("ease", "budgeted", "dpals", "frank-wolfe")
 """Played at full length at every epsilon, as the devices are; all others at one epsilon and a tenth of the runs."""
 REPEATS = 200
 SHORTEST = 500
@@ -154,6 +155,10 @@ def main() -> None:
         play_devices(findings, given.runs)
     if "games" in parts:
         play_games(findings, given.runs, given.workers)
+    if "two runs" in parts:
+        for pair in PAIRS:
+            found = audit_two_runs(pair, Budget(4.0, DELTA), min(given.runs, QUICK))
+            findings.add(f"game/two runs, {pair}/4", {"method": pair} | found.as_json())
     write_document(findings.all, ROOT / "benchmarks/results/assurance.md")
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
 from discreet import Budget, Statement
 from discreet.audit.game import Scores, judge
+from discreet.audit.suite import Audit
 from discreet.audit.two_runs import PAIRS, play_two
 from tests.audit.planted import HalfNoise
 
@@ -43,3 +45,12 @@ def test_the_second_run_alone_does_not_cover_what_is_found(name: str) -> None:
 def test_half_the_noise_is_refuted(name: str) -> None:
     scores, statement = play_two(name, BUDGET, 40, noise=HalfNoise)
     assert not judge(scores, Budget(statement.epsilon or 0.0, BUDGET.delta)).passed
+
+
+def test_what_was_found_about_two_runs_is_not_held_against_the_claim_about_one() -> None:
+    """Both together may give away more than one was claimed to; what is told beside that claim is about one."""
+    one = judge(played("start")[0], BUDGET)
+    two = replace(one, claimed=20.0, bounds={"noise": 15.0})
+    found = Audit("budgeted", BUDGET.epsilon, BUDGET.delta, {}, {"game": one, "game, start": two})
+    assert found.as_json()["lower_bound"] == one.lower_bound
+    assert found.as_json()["games"]["game, start"]["lower_bound"] == 15.0

@@ -22,6 +22,10 @@ def test_what_must_be_true_was_found() -> None:
             found = FINDINGS[f"game/{name}/{epsilon}"]
             assert 0.9 <= found["lower_bound"] / found["claimed"] <= 1.0, (name, epsilon)
             assert FINDINGS[f"planted/{name}/{epsilon}"]["caught"], (name, epsilon)
+    for pair in ("start", "catalogue"):  # the claim: what the second model's statement says first
+        found = FINDINGS[f"game/two runs, {pair}/4"]
+        assert found["claimed"] > 4.0
+        assert 0.9 <= found["lower_bound"] / found["claimed"] <= 1.0, pair
     for key, found in FINDINGS.items():
         assert found.get("passed", True), key
         assert found.get("alarms", 0) == 0, key
