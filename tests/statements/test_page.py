@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from discreet.privacy.costs import Carried, Price, RunCost
 from discreet.privacy.statement import Statement
 from discreet.statements import Document, write_document
 from discreet.statements.page import page
@@ -157,6 +158,13 @@ def test_a_long_statement_prints_on_two_sheets(central: Document, tmp_path: Path
     ]
     document = with_statement(many_releases(silos, 30), public=long, not_protected=long, notes=long[:3])
     assert sheets(document, tmp_path) == 2
+    price = Price(kind="gaussian", mu=0.1)
+    runs = [
+        RunCost(run=f"{i:032x}", model=f"{i:064x}", epsilon=4.0, delta=1e-6, price=price) for i in range(30)
+    ]
+    statement = many_releases(silos, 30).statement.carrying(Carried(runs=tuple(runs)))
+    assert statement.runs == 31
+    assert sheets(replace(silos, model=replace(silos.model, statement=statement)), tmp_path) == 2
 
 
 @pytest.mark.parametrize("name", MODELS)

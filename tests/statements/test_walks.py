@@ -372,6 +372,17 @@ def test_everything_that_people_see_says_it_first(walk: Walk, tmp_path: Path) ->
             assert place == "json" or (named in words and round_up(run.epsilon) in words), place
 
 
+def test_a_model_that_carries_a_catalogue_alone_counts_no_runs(tmp_path: Path) -> None:
+    """There is nothing to add up, and one cannot be in all of one."""
+    for place, text in surfaces(nothing_but_the_catalogue().model, tmp_path).items():
+        assert "all 1 runs" not in " ".join(text.split()), place
+
+
+def test_a_page_names_runs_and_does_not_say_that_none_is_known(tmp_path: Path) -> None:
+    told = surfaces(warm().model, tmp_path)["page"]
+    assert "Those that are in this model are named above" in " ".join(told.split())
+
+
 def test_attacker_curve_and_shares_are_about_all_of_it(walk: Walk, tmp_path: Path) -> None:
     document: Document = write_document(walk.model.save(tmp_path / "model"))
     content = document.to_dict()

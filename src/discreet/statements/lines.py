@@ -90,10 +90,11 @@ def _guarantee(statement: Statement) -> str:
     epsilon, delta = round_up(statement.epsilon or 0.0), round_up(statement.delta or 0.0)
     mu = "" if not statement.mu else f" (mu {round_up(statement.mu)})"
     if statement.earlier_runs:
+        cost = f"epsilon {epsilon} at delta {delta}{mu} for who was in"
+        if statement.runs == 1:
+            return f"{cost} the run that found the catalogue, which is all that was released"
         accounting = "exact Gaussian accounting over all of them" if mu else "composed over all of them"
-        return (
-            f"epsilon {epsilon} at delta {delta}{mu} for who was in all {statement.runs} runs, {accounting}"
-        )
+        return f"{cost} all {statement.runs} runs, {accounting}"
     if statement.mu == 0.0:
         return f"epsilon {epsilon} at delta {delta}, the sum over all releases"
     if statement.selection is not None:

@@ -188,6 +188,11 @@ def earlier_runs(statement: Statement) -> str:
     """What earlier runs on the same ratings cost, as far as a ledger says."""
     known = statement.earlier
     if known is None:
+        if statement.earlier_runs:
+            return (
+                "Those that are in this model are named above. Others are not recorded in this statement. If further "
+                "models were trained on the same ratings, their costs come on top: two of epsilon 1 cost more than one."
+            )
         return (
             "Not recorded in this statement. If other models were trained on the same ratings, their costs come on "
             "top: two of epsilon 1 cost more than one."
