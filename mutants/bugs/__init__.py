@@ -16,6 +16,7 @@ from mutants.bugs import (
     prototypes,
     pure,
     releases,
+    several_runs,
     silos,
     statements,
     trail,
@@ -27,6 +28,7 @@ __all__ = ["MUTANTS"]
 MUTANTS: tuple[Mutant, ...] = (
     *accounting.MUTANTS,
     *statements.MUTANTS,
+    *several_runs.MUTANTS,
     *trail.MUTANTS,
     *gaussian_gate.MUTANTS,
     *gaussian.MUTANTS,

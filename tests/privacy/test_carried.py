@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from pydantic import ValidationError
 
@@ -9,7 +11,7 @@ from discreet.errors import ModelInvalid
 from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.combined import state_over_silos
-from discreet.privacy.costs import Carried, Price, RunCost
+from discreet.privacy.costs import Carried, EarlierRuns, Price, RunCost
 from discreet.privacy.gaussian.noise import FIXED_KEY
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.pure.ledger import PureLedger, state_pure
@@ -100,3 +102,18 @@ def test_silos_of_their_own_noise_carry_what_any_of_them_carries() -> None:
     assert over.own == alone.own
     assert over.silos is not None
     assert over.silos.epsilon_in_two > (over.epsilon or 0.0)
+
+
+def test_an_earlier_run_stands_in_a_statement_once() -> None:
+    said = made().carrying(Carried(runs=(cost(),)))
+    content = json.loads(said.to_json())
+    content |= {"earlier_runs": 2 * content["earlier_runs"], "epsilon": 9.0, "mu": 9.0}
+    with pytest.raises(ModelInvalid, match="named twice"):
+        Statement.from_json(json.dumps(content))
+
+
+def test_a_ledger_in_which_all_runs_cost_less_than_some_is_refused() -> None:
+    fields = {"ledger": "shop", "runs": 1, "earlier_epsilon": 1.0, "delta": 1e-6, "head": "0" * 64}
+    assert EarlierRuns(epsilon=1.0, **fields).epsilon == 1.0
+    with pytest.raises(ValidationError, match="cannot cost less"):
+        EarlierRuns(epsilon=0.9, **fields)

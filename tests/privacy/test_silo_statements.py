@@ -56,6 +56,15 @@ def test_a_user_of_a_silo_without_delta_and_one_with_pays_both() -> None:
     assert over.releases == gaussian(6.0, 1e-6).releases
 
 
+def test_whoever_carries_unlike_silos_pays_for_the_worst_of_them() -> None:
+    """Their mu is one silo's and their epsilon another's: as one Gaussian run they would cost a user too little."""
+    together = state_over_silos([pure(3.0), gaussian(1.0, 1e-6)])
+    (carried,) = together.carried("ab" * 32).runs
+    assert carried.price.cost.epsilon(1e-6) >= 3.0
+    for delta in (1e-9, 1e-3):
+        assert carried.price.cost.epsilon(delta) >= 3.0
+
+
 def test_one_silo_that_promises_nothing_is_enough() -> None:
     over = state_over_silos([pure(4.0), Statement.not_private("its noise can be drawn again")])
     assert not over.private

@@ -50,6 +50,14 @@ def test_what_was_signed_is_said_and_the_model_is_the_same() -> None:
     assert check.differences == ()
 
 
+def test_what_a_check_says_follows_from_the_statement_and_not_from_the_words_beside_it() -> None:
+    document = json.loads(sign(write_document(MODEL), KEY)[0]) | {"headline": "epsilon 0.01"}
+    content = json.dumps(document).encode()
+    check = check_signed(content, KEY.sign(content), KEY.public_key(), describe(MODEL))
+    assert check.good
+    assert "epsilon 1 at delta" in check.headline
+
+
 @pytest.mark.parametrize("place", [0, 40, 200, -2])
 def test_one_altered_bit_of_the_statement_is_found(place: int) -> None:
     content, signature = sign(write_document(MODEL), KEY)

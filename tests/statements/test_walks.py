@@ -363,6 +363,9 @@ def test_everything_that_people_see_says_it_first(walk: Walk, tmp_path: Path) ->
         assert first is not None, place
         assert first.group(1) == round_up(said.epsilon), place
         assert not re.search(r"digest=|mu=|RunCost|Price\(|'run'", words), place
+        strength = re.search(r"epsilon (\S+): (?:strong|moderate|weak|very weak)", words)
+        assert (strength is None) == (place in ("statement", "json")), place
+        assert strength is None or strength.group(1) == round_up(said.epsilon), place
         guess = re.search(r"right in at most ([\d.]+) of 100", words)
         assert (guess is None) == (place in ("statement", "json")), place
         if guess is not None and walk.released.right is not None:
