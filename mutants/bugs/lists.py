@@ -234,7 +234,7 @@ MUTANTS = (
     ),
     Mutant(
         "a table whose rows name items beyond the catalogue",
-        "model/shapes.py",
+        "model/wire.py",
         "if entries and (columns.min() < 0 or columns.max() >= width):",
         "if entries and columns.min() < 0:",
         "a hostile file reads nothing beyond its arrays",

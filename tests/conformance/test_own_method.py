@@ -16,7 +16,7 @@ import pytest
 from discreet import Model, Ratings, silos
 from discreet.methods.lookup import find_public_half
 from discreet.methods.registry import find_method
-from discreet.model.wire import item_side_to_bytes
+from discreet.model.storage import item_side_to_bytes
 from discreet.silos.shared.outcome import decode_model, encode_model
 from tests.conformance import own_method, suite
 from tests.conformance.cases import KINDS, hostile, town

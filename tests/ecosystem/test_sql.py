@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from discreet.model import Model
-from discreet.model.exported import table_of, write_table
+from discreet.model.folder import table_of, write_table
 from tests.web.support.models import TABLES, make_model, random_history
 
 MANUAL = Path(__file__).parents[2] / "docs" / "ecosystem.md"

@@ -12,8 +12,8 @@ from random import Random
 import numpy as np
 
 from discreet.model import Model
-from discreet.model.description import describe
-from discreet.model.wire import item_side_to_bytes, side_from_bytes
+from discreet.model.folder import describe
+from discreet.model.storage import item_side_to_bytes, side_from_bytes
 from discreet.statements import write_document
 from discreet.statements.page import page
 from discreet.statements.text import text_lines

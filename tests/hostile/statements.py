@@ -9,7 +9,7 @@ from random import Random
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from discreet.errors import DiscreetError
-from discreet.model.description import describe
+from discreet.model.folder import describe
 from discreet.privacy.accounting import compose, delta_from
 from discreet.privacy.statement import Statement
 from discreet.statements import write_document

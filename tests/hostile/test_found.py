@@ -26,8 +26,8 @@ from discreet.errors import (
     SettingsInvalid,
 )
 from discreet.methods.published.public.dpals import DPALSSettings
-from discreet.model.description import describe
-from discreet.model.wire import item_side_from_bytes, item_side_to_bytes
+from discreet.model.folder import describe
+from discreet.model.storage import item_side_from_bytes, item_side_to_bytes
 from discreet.privacy.selection import composed_epsilon
 from discreet.silos.shared.agreement import load_agreement
 from tests.hostile.requests import AgreementFile, HistoryFile

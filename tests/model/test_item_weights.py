@@ -13,7 +13,7 @@ import pytest
 from discreet import Model
 from discreet.errors import ModelInvalid
 from discreet.model.item_weights import ItemWeights
-from discreet.model.wire import item_side_to_bytes, side_from_bytes
+from discreet.model.storage import item_side_to_bytes, side_from_bytes
 from tests.conformance.runs import same
 from tests.model.models import make_table
 

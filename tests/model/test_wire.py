@@ -19,7 +19,8 @@ from discreet.catalogue.scale import RatingScale
 from discreet.errors import ModelInvalid
 from discreet.model.fold_in import Clicks, FoldIn, FrankWolfeReplay, NonNegative, OwnMean, Ridge
 from discreet.model.item_side import FeatureMap, ItemSide
-from discreet.model.wire import from_parts, item_side_from_bytes, item_side_to_bytes, to_parts
+from discreet.model.storage import item_side_from_bytes, item_side_to_bytes
+from discreet.model.wire import from_parts, to_parts
 from discreet.types import Floats
 from tests.conformance.runs import same
 

@@ -10,7 +10,7 @@ import pytest
 from discreet.catalogue import Catalogue
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.methods.lookup import find_public_half
-from discreet.model.wire import item_side_to_bytes
+from discreet.model.storage import item_side_to_bytes
 from discreet.silos.shared.outcome import decode_model, encode_model
 from tests.silos.worlds import Run, agree, central, world
 

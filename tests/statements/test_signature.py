@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
 from discreet.errors import ModelInvalid, SettingsInvalid
-from discreet.model.description import describe
+from discreet.model.folder import describe
 from discreet.statements import write_document
 from discreet.statements.signature import check_signed, fingerprint, read_private_key, read_public_key, sign
 from tests.statements.test_stored_models import FIXTURES

@@ -13,7 +13,7 @@ from discreet.cli.request import argument, group, option, takes
 from discreet.errors import CatalogueInvalid, SettingsInvalid
 from discreet.model import Model
 from discreet.model.directory import replace_directory, replace_file
-from discreet.model.exported import write_table
+from discreet.model.folder import write_table
 from discreet.model.storage import check_target
 from discreet.statements.document import write_document
 from discreet.statements.page import card as model_card

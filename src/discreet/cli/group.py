@@ -38,7 +38,7 @@ COMMANDS = {
     "report": "Write one page about a MODEL: promise, costs, what it knows of which items, neighbours.",
     "add-items": "Add items to a MODEL that it was not trained on, from their features, and save it.",
     "serve": "Serve a MODEL over HTTP, with a page that recommends in the browser.",
-    "export": "Write a MODEL in forms that others read: a page, plain arrays, a table, a card.",
+    "export": "Write a MODEL in forms that others read: a page, a table, a card.",
     "plan": "Say what quality to expect at which epsilon, from a few numbers, before any budget is spent.",
     "budget": "Show the mu that a budget buys, and the noise each release needs.",
     "ledger": "Show what all runs on the same people's ratings have cost, and what is left.",

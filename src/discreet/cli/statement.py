@@ -17,8 +17,8 @@ from discreet.cli.request import argument, option, takes
 from discreet.data.ratings import Ratings
 from discreet.errors import SettingsInvalid
 from discreet.model import Model
-from discreet.model.description import describe
 from discreet.model.directory import replace_file
+from discreet.model.folder import describe
 from discreet.reports import make_report
 from discreet.reports import page as report_page
 from discreet.statements import Document, write_document

@@ -53,8 +53,8 @@ from discreet.methods.method import PrivateMethod
 from discreet.methods.public.half import carried_by, check_features
 from discreet.methods.registry import DEFAULTS, METHODS, Method, find_method
 from discreet.model import Model
+from discreet.model.folder import save_once
 from discreet.model.item_weights import ItemWeights
-from discreet.model.saving import save_once
 from discreet.model.storage import check_target
 from discreet.privacy.budget import Budget
 

@@ -23,7 +23,7 @@ from discreet.errors import HistoryInvalid, ModelInvalid, SettingsInvalid
 from discreet.kernels.ranking import Panels, panels
 from discreet.model.fold_in import Arrays, Clicks, FoldIn, Ridge, Rows
 from discreet.model.recommendations import BY_POPULARITY, NOTHING_LEARNT, SAME_ORDER, Mark, Neighbours
-from discreet.model.shapes import check_shapes
+from discreet.model.wire import check_shapes
 from discreet.types import Bools, Floats, Indices
 
 __all__ = ["UNKNOWN_FROM", "FeatureMap", "ItemSide"]

@@ -25,7 +25,7 @@ from discreet.errors import ModelInvalid
 from discreet.model.item_side import ItemSide
 from discreet.model.likeness import Likeness, joined
 from discreet.model.recommendations import FEW_STAND_OUT, NO_TASTE, NOTHING_LEARNT, TRUSTED, Mark, Neighbours
-from discreet.model.shapes import check_rows, check_shapes
+from discreet.model.wire import check_rows, check_shapes
 from discreet.types import Bools, Floats, Indices, Ints, Singles
 
 __all__ = ["AnySide", "Evidence", "ItemWeights", "Sums"]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
 from discreet.errors import ModelInvalid
-from discreet.model.shapes import check_rows, check_shapes
+from discreet.model.wire import check_rows, check_shapes
 from discreet.types import Bools, Floats, Ints, Singles
 
 __all__ = ["ALIKE", "Likeness", "Triples", "joined"]

@@ -1,6 +1,6 @@
 """A model on disk: arrays as safetensors, the rest as JSON, and a manifest with the digest of every file.
 
-    model.safetensors   the item side: arrays, and the rule that folds people in (discreet.model.wire)
+    model.safetensors   the item side: arrays, and as metadata the rest of it (discreet.model.wire); silos send the same
     model.json          method and settings; the day on which, and the version by which, it was written
     catalogue.json      the items in the order of the arrays
     statement.json      what the release promises
@@ -23,15 +23,20 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import numpy as np
+import safetensors.numpy
 
 from discreet.catalogue import Catalogue
 from discreet.catalogue.names import no_file
 from discreet.errors import DiscreetError, ModelInvalid
 from discreet.model.directory import replace_directory
-from discreet.model.item_weights import AnySide
-from discreet.model.wire import item_side_to_bytes, side_from_bytes
+from discreet.model.item_side import ItemSide
+from discreet.model.item_weights import AnySide, ItemWeights
+from discreet.model.wire import KIND, from_parts, to_parts
 from discreet.privacy.statement import Statement
+from discreet.types import AnyArray
 from discreet.version import __version__
 
 __all__ = [
@@ -41,15 +46,20 @@ __all__ = [
     "check_target",
     "digest",
     "digests",
+    "item_side_from_bytes",
+    "item_side_to_bytes",
     "read",
     "save",
     "settings_digest",
+    "side_from_bytes",
 ]
 
 FORMAT, VERSION = "discreet-model", 2
 MANIFEST = "manifest.json"
 ARRAYS, MODEL, CATALOGUE, STATEMENT = "model.safetensors", "model.json", "catalogue.json", "statement.json"
 FILES = (ARRAYS, MODEL, CATALOGUE, STATEMENT)
+
+_SIDE = "discreet item side 2"
 
 T = TypeVar("T")
 
@@ -232,3 +242,83 @@ def _object(content: bytes, keys: Set[str]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not a finite number")
+
+
+def item_side_to_bytes(side: AnySide, *, precision: Literal["double", "single"] = "double") -> bytes:
+    """The item side as a safetensors file.
+
+    Parameters
+    ----------
+    side
+        Public.
+    precision
+        ``"single"`` halves the file; read back, the numbers are those that single precision holds.
+    """
+    content, arrays = to_parts(side)
+    metadata = {"content": json.dumps(content, allow_nan=False), "format": _SIDE}
+    if precision == "single":
+        arrays = {name: _halved(name, array) for name, array in arrays.items()}
+    body: bytes = safetensors.numpy.save(
+        {name: np.ascontiguousarray(one) for name, one in arrays.items()}, metadata
+    )
+    header, end = _header(body)
+    header["__metadata__"] = (
+        metadata  # in one order: safetensors writes it in one that changes from run to run
+    )
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # arrays start at a multiple of eight
+    return len(text).to_bytes(8, "little") + text + body[end:]
+
+
+def item_side_from_bytes(body: bytes) -> ItemSide:
+    """An item side of factors back, checked; as `side_from_bytes`."""
+    side = side_from_bytes(body)
+    if not isinstance(side, ItemSide):
+        raise ModelInvalid("this is a table of weights, not an item side of factors")
+    return side
+
+
+def side_from_bytes(body: bytes) -> AnySide:
+    """The item side back, checked.
+
+    Raises
+    ------
+    ModelInvalid
+        For anything that is not exactly one whole item side.
+    """
+    try:
+        arrays = safetensors.numpy.load(body)
+        metadata = _header(body)[0].get("__metadata__") or {}
+        if metadata.get("format") != _SIDE:
+            raise ModelInvalid(f"the format is {metadata.get('format')!r}; this release reads {_SIDE!r}")
+        if not metadata.keys() <= {"format", "content"}:
+            raise ModelInvalid(f"the metadata has {', '.join(sorted(metadata))}")
+        content = json.loads(metadata["content"])
+    except (safetensors.SafetensorError, ValueError, KeyError, RecursionError) as error:
+        raise ModelInvalid(f"this is not an item side: {error}") from None
+    side: AnySide
+    if isinstance(content, dict) and content.get(KIND) == ItemWeights.__name__:
+        side = from_parts(ItemWeights, content, arrays)
+    else:  # devices carry single precision; what is computed here is double
+        wide = {
+            name: one.astype(np.float64) if one.dtype == np.float32 else one for name, one in arrays.items()
+        }
+        side = from_parts(ItemSide, content, wide)
+    side.check()
+    return side
+
+
+def _header(body: bytes) -> tuple[dict[str, Any], int]:
+    """A safetensors file's header, and where the arrays begin."""
+    end = 8 + int.from_bytes(body[:8], "little")
+    return json.loads(body[8:end]), end
+
+
+def _halved(name: str, array: AnyArray) -> AnyArray:
+    if array.dtype != np.float64:
+        return array
+    with np.errstate(over="ignore"):
+        single = array.astype(np.float32)
+    if not np.isfinite(single).all():
+        raise ModelInvalid(f"{name} has numbers that single precision cannot hold")
+    return single

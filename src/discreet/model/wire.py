@@ -2,33 +2,26 @@
 
 A field that is an array goes to the arrays under its path (``side.factors``); everything else is JSON. Reading is
 strict and follows the type of each field, so that only what could have been written comes back: nothing missing,
-nothing added, no infinities, arrays of the right kind and number of dimensions.
-
-The item side as bytes is a safetensors file whose metadata is that JSON; model folders and silos use it. The same item
-side gives the same bytes, always.
+nothing added, no infinities, arrays of the right kind. Whether they fit each other is for their owner to check, with
+`check_shapes` and `check_rows`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import math
 import types
 from collections.abc import Mapping
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
-import safetensors.numpy
 
 from discreet.errors import ModelInvalid
-from discreet.model.item_side import ItemSide
-from discreet.model.item_weights import AnySide, ItemWeights
-from discreet.types import AnyArray
+from discreet.types import AnyArray, Indices, Ints
 
-__all__ = ["KIND", "from_parts", "item_side_from_bytes", "item_side_to_bytes", "side_from_bytes", "to_parts"]
+__all__ = ["KIND", "check_rows", "check_shapes", "from_parts", "to_parts"]
 
-_FORMAT = "discreet item side 2"
 _LARGEST = 1e100  # no rating, factor or penalty is near; products and sums of squares stay finite
 KIND = "class"
 """Key under which a dataclass says what it is; a word of the language, so no field has this name."""
@@ -56,86 +49,6 @@ def from_parts(wanted: type[T], content: Any, arrays: Mapping[str, AnyArray]) ->
     if left:
         raise ModelInvalid(f"there are arrays too many: {', '.join(sorted(left))}")
     return read
-
-
-def item_side_to_bytes(side: AnySide, *, precision: Literal["double", "single"] = "double") -> bytes:
-    """The item side as a safetensors file.
-
-    Parameters
-    ----------
-    side
-        Public.
-    precision
-        ``"single"`` halves the file; read back, the numbers are those that single precision holds.
-    """
-    content, arrays = to_parts(side)
-    metadata = {"content": json.dumps(content, allow_nan=False), "format": _FORMAT}
-    if precision == "single":
-        arrays = {name: _halved(name, array) for name, array in arrays.items()}
-    body: bytes = safetensors.numpy.save(
-        {name: np.ascontiguousarray(one) for name, one in arrays.items()}, metadata
-    )
-    header, end = _header(body)
-    header["__metadata__"] = (
-        metadata  # in one order: safetensors writes it in one that changes from run to run
-    )
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)  # arrays start at a multiple of eight
-    return len(text).to_bytes(8, "little") + text + body[end:]
-
-
-def item_side_from_bytes(body: bytes) -> ItemSide:
-    """An item side of factors back, checked; as `side_from_bytes`."""
-    side = side_from_bytes(body)
-    if not isinstance(side, ItemSide):
-        raise ModelInvalid("this is a table of weights, not an item side of factors")
-    return side
-
-
-def side_from_bytes(body: bytes) -> AnySide:
-    """The item side back, checked.
-
-    Raises
-    ------
-    ModelInvalid
-        For anything that is not exactly one whole item side.
-    """
-    try:
-        arrays = safetensors.numpy.load(body)
-        metadata = _header(body)[0].get("__metadata__") or {}
-        if metadata.get("format") != _FORMAT:
-            raise ModelInvalid(f"the format is {metadata.get('format')!r}; this release reads {_FORMAT!r}")
-        if not metadata.keys() <= {"format", "content"}:
-            raise ModelInvalid(f"the metadata has {', '.join(sorted(metadata))}")
-        content = json.loads(metadata["content"])
-    except (safetensors.SafetensorError, ValueError, KeyError, RecursionError) as error:
-        raise ModelInvalid(f"this is not an item side: {error}") from None
-    side: AnySide
-    if isinstance(content, dict) and content.get(KIND) == ItemWeights.__name__:
-        side = from_parts(ItemWeights, content, arrays)
-    else:  # devices carry single precision; what is computed here is double
-        wide = {
-            name: one.astype(np.float64) if one.dtype == np.float32 else one for name, one in arrays.items()
-        }
-        side = from_parts(ItemSide, content, wide)
-    side.check()
-    return side
-
-
-def _header(body: bytes) -> tuple[dict[str, Any], int]:
-    """A safetensors file's header, and where the arrays begin."""
-    end = 8 + int.from_bytes(body[:8], "little")
-    return json.loads(body[8:end]), end
-
-
-def _halved(name: str, array: AnyArray) -> AnyArray:
-    if array.dtype != np.float64:
-        return array
-    with np.errstate(over="ignore"):
-        single = array.astype(np.float32)
-    if not np.isfinite(single).all():
-        raise ModelInvalid(f"{name} has numbers that single precision cannot hold")
-    return single
 
 
 def _write(value: Any, path: str, arrays: Arrays) -> Any:
@@ -255,3 +168,23 @@ def _scalar(wanted: Any, content: Any, path: str) -> Any:
 
 def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
+
+
+def check_shapes(owner: Any, **shapes: tuple[int, ...]) -> None:
+    """Refuse arrays of another shape, and numbers that are not finite (`ModelInvalid`)."""
+    for name, shape in shapes.items():
+        array = getattr(owner, name)
+        if array is not None and array.shape != shape:
+            raise ModelInvalid(f"{name} has the shape {array.shape}, not {shape}")
+        if array is not None and not np.isfinite(array).all():
+            raise ModelInvalid(f"{name} has numbers that are not finite")
+
+
+def check_rows(starts: Ints, columns: Indices, width: int, what: str) -> None:
+    """Refuse compressed rows that do not rise from 0 to their end, or name a column that is not there."""
+    entries = len(columns)
+    # Compared, not subtracted: differences of numbers far apart wrap around.
+    if starts[0] != 0 or starts[-1] != entries or (starts[1:] < starts[:-1]).any():
+        raise ModelInvalid(f"the rows of {what} must rise from 0 to their number")
+    if entries and (columns.min() < 0 or columns.max() >= width):
+        raise ModelInvalid(f"{what} names something that is not there")

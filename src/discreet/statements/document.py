@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from discreet.model.description import Description, describe
+from discreet.model.folder import Description, describe
 from discreet.privacy.statement import Statement
 from discreet.statements.lines import grouped, label
 from discreet.statements.meaning import Meaning, meaning_of

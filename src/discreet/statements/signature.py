@@ -28,7 +28,7 @@ from cryptography.hazmat.primitives.serialization import (
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from discreet.errors import ModelInvalid, SettingsInvalid
-from discreet.model.description import Description
+from discreet.model.folder import Description
 from discreet.privacy.statement import Statement
 from discreet.statements.document import Document
 from discreet.statements.words import headline

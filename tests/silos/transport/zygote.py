@@ -27,7 +27,7 @@ from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.methods.prototypes.public.server import build_model
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
 from discreet.model.directory import replace_file
-from discreet.model.saving import save_once
+from discreet.model.folder import save_once
 from discreet.privacy.pure.noise import PureNoise
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.server.prototypes import PrototypeCoordinator

@@ -21,7 +21,7 @@ from discreet.cli.request import argument, option, takes
 from discreet.errors import CatalogueInvalid, Refused, SettingsInvalid, Unreachable
 from discreet.model import Model
 from discreet.model.directory import replace_file
-from discreet.model.saving import save_once
+from discreet.model.folder import save_once
 from discreet.model.storage import check_target
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.server.prototypes import PrototypeCoordinator

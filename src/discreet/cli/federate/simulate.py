@@ -39,7 +39,7 @@ from discreet.data.readers import check_lines, readable, without_types
 from discreet.data.rows import Columns, check_columns
 from discreet.errors import RatingsInvalid, Refused, SettingsInvalid
 from discreet.model import Model
-from discreet.model.saving import save_once
+from discreet.model.folder import save_once
 from discreet.model.storage import check_target
 from discreet.privacy.budget import Budget
 from discreet.silos.plan import NEWCOMERS, Federation, Row, gains, measure_of, plan

@@ -15,7 +15,7 @@ from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.public.server import build_item_side, model_of
 from discreet.model import Model
 from discreet.model.item_side import ItemSide
-from discreet.model.wire import item_side_from_bytes, item_side_to_bytes
+from discreet.model.storage import item_side_from_bytes, item_side_to_bytes
 from discreet.silos.shared.agreement import PrototypeAgreement
 from discreet.silos.shared.messages import decode_prototypes, digest
 from discreet.silos.shared.store import COORDINATOR, Store, StoreOwner

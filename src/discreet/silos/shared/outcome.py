@@ -14,7 +14,8 @@ from discreet.methods.public.half import described
 from discreet.methods.public.query import Trained
 from discreet.model import Model
 from discreet.model.item_weights import AnySide
-from discreet.model.wire import item_side_to_bytes, side_from_bytes, to_parts
+from discreet.model.storage import item_side_to_bytes, side_from_bytes
+from discreet.model.wire import to_parts
 from discreet.privacy.costs import Carried
 from discreet.privacy.gaussian.noise import FIXED_KEY
 from discreet.privacy.ledger import Ledger

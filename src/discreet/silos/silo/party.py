@@ -8,7 +8,7 @@ from pathlib import Path
 from discreet.catalogue import Catalogue
 from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.model import Model
-from discreet.model.saving import save_once
+from discreet.model.folder import save_once
 from discreet.privacy.account.ledger_file import LedgerFile, LedgerRun
 from discreet.privacy.budget import Budget
 from discreet.privacy.costs import Carried, Price
