@@ -63,7 +63,7 @@ class World:
         side, train = self.extended(model).item_side, self.train
         coefficients = side.fold_in(train.indptr, train.items, train.values)
         new = np.arange(side.n_items - len(self.new), side.n_items)
-        raw = side.centre + side.offsets[new] + coefficients @ side.design()[new].T
+        raw = side.centre + side.offsets[new] + coefficients @ side.design[new].T
         return side.clipped(raw)
 
     def rmse(self, scores: np.ndarray) -> float:

@@ -15,7 +15,6 @@ import numpy as np
 from playwright.sync_api import Browser, sync_playwright
 
 from discreet.model import Model
-from discreet.web.packed import PRECISIONS
 from tests.web.conftest import exported
 from tests.web.support.browser import ARGUMENTS, CHROMIUM, MISSING, hosted
 from tests.web.support.models import make_model
@@ -61,7 +60,7 @@ def _table(count: int, browser: Browser) -> list[str]:
         model = make_model(kind, ITEMS, RANK, head=HEAD_ITEMS, kept=KEPT)
         histories = histories_of(model, count)
         expected = [folded(model, history)[1] for history in histories]
-        for precision in reversed(PRECISIONS):
+        for precision in ("float64", "int8"):
             with tempfile.TemporaryDirectory() as name:
                 folder = Path(name)
                 answers = in_the_page(model, histories, precision, folder)

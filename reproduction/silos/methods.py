@@ -72,7 +72,7 @@ def with_side(side: ItemSide | Sequence[ItemSide]) -> Predictor:
     def vectors(number: int, known: Ratings) -> Vectors:
         its = side if isinstance(side, ItemSide) else side[number]
         own = its.fold_in(known.indptr, known.items, known.values)
-        right = np.column_stack([its.design(), its.offsets + its.centre])
+        right = np.column_stack([its.design, its.offsets + its.centre])
         return np.column_stack([own, np.ones(len(own))]), right
 
     return vectors

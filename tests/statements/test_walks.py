@@ -33,7 +33,7 @@ from discreet.statements import Document, write_document
 from discreet.statements.page import card, page
 from discreet.statements.text import text_lines
 from discreet.statements.words import in_a_hundred
-from discreet.web.packed import _words
+from discreet.web.page import _words
 
 DELTA = 1e-5
 FIRST, SECOND = Budget(4.0, DELTA), Budget(2.0, DELTA)

@@ -71,10 +71,9 @@ def test_what_each_rating_adds_makes_up_the_score(kind: str, tmp_path: Path) -> 
             assert sum(answer["pulls"]) + answer["unpulled"] == pytest.approx(answer["raw"], abs=tolerance)
 
 
-@pytest.mark.parametrize(("precision", "least"), [("float32", 0.999), ("int16", 0.999), ("int8", 0.99)])
-def test_smaller_numbers_change_lists_this_little(precision: Any, least: float, tmp_path: Path) -> None:
+def test_smaller_numbers_change_lists_this_little(tmp_path: Path) -> None:
     model = make_model("Ridge", 2000, 32)
     histories = histories_of(model, 200)
-    answers = in_the_page(model, histories, precision, tmp_path)
+    answers = in_the_page(model, histories, "int8", tmp_path)
     pairs = zip(histories, answers, strict=True)
-    assert np.mean([overlap(answer["top"], folded(model, history)[1]) for history, answer in pairs]) >= least
+    assert np.mean([overlap(answer["top"], folded(model, history)[1]) for history, answer in pairs]) >= 0.99

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from discreet.model import Model
 from discreet.statements.document import write_document
-from discreet.web.packed import rounded_weights
-from discreet.web.page import page_files
+from discreet.web.page import page_files, rounded_weights
 from tests.web.support.models import TABLES, make_model
 from tests.web.support.node import in_the_page
 from tests.web.test_fold_in import folded, histories_of
@@ -34,15 +32,12 @@ def test_the_pages_lists_are_the_models(kind: str, tmp_path: Path) -> None:
             assert sum(answer["pulls"]) + answer["unpulled"] == pytest.approx(answer["raw"], abs=1e-12)
 
 
-@pytest.mark.parametrize(("precision", "kind"), [("int8", np.int8), ("int16", np.int16)])
 @pytest.mark.parametrize("table", TABLES)
-def test_rounded_weights_give_the_lists_of_a_model_that_has_them(
-    table: str, precision: Any, kind: Any, tmp_path: Path
-) -> None:
+def test_rounded_weights_give_the_lists_of_a_model_that_has_them(table: str, tmp_path: Path) -> None:
     model = make_model(table, 900)
     histories = histories_of(model, HISTORIES)
-    answers = in_the_page(model, histories, precision, tmp_path)
-    rounded = with_rounded_weights(model, kind)
+    answers = in_the_page(model, histories, "int8", tmp_path)
+    rounded = with_rounded_weights(model)
     assert not np.array_equal(rounded.weights.weights, model.weights.weights)
     for history, answer in zip(histories, answers, strict=True):
         _, index, scores = folded(rounded, history)
@@ -50,11 +45,11 @@ def test_rounded_weights_give_the_lists_of_a_model_that_has_them(
         np.testing.assert_allclose(answer["scores"], scores, rtol=1e-7, atol=1e-12)
 
 
-def with_rounded_weights(model: Model, kind: Any) -> Model:
+def with_rounded_weights(model: Model) -> Model:
     """The model that the page has: whole numbers times their scales."""
     side = model.weights
-    whole, scales = rounded_weights(side, kind)
-    share = whole.astype(np.float64) * np.abs(whole.astype(np.float64)) / np.iinfo(kind).max ** 2
+    whole, scales = rounded_weights(side)
+    share = whole.astype(np.float64) * np.abs(whole.astype(np.float64)) / 127**2
     return replace(model, item_side=replace(side, weights=(share * scales[side.others]).astype(np.float32)))
 
 

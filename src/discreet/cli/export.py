@@ -17,8 +17,7 @@ from discreet.model.folder import write_table
 from discreet.model.storage import check_target
 from discreet.statements.document import write_document
 from discreet.statements.page import card as model_card
-from discreet.web.packed import Precision
-from discreet.web.page import INDEX, MODEL, page_files
+from discreet.web.page import INDEX, MODEL, Precision, page_files
 
 __all__ = ["add_items", "export", "serve"]
 

@@ -41,10 +41,7 @@ _LARGEST_EXPONENT = 50.0  # a million ratings to this power are still a number
 
 
 class Arrays(NamedTuple):
-    """The released arrays that coefficients are computed from.
-
-    ``moments`` are ``V^T V`` and ``V^T b`` over the items of training; `Clicks` alone looks at them.
-    """
+    """What is released; ``moments``, for `Clicks` alone, are ``V^T V`` and ``V^T b`` over the items of training."""
 
     centre: float
     offsets: Floats
@@ -170,10 +167,7 @@ class Clicks(_Linear):
     The values of the rows are opinions (`RatingScale.opinions`): 1 for a click, below 0 for a bad rating. There is no
     user offset, which would not change any order.
 
-    Parameters
-    ----------
-    gravity
-        Weight of every item as a zero, as far as it was there in training.
+    ``gravity`` is the weight of every item as a zero, as far as it was there in training.
     """
 
     gravity: float = 0.0
@@ -199,11 +193,7 @@ class Clicks(_Linear):
 class OwnMean(_Linear):
     """A rating is ``centre + s_j m_i + b_j + u_i . v_j`` with m the user's own mean less the centre.
 
-    Parameters
-    ----------
-    share
-        s, one for each item: how much of the user's own mean it is predicted with, 0 or 1. The user has no other
-        offset.
+    ``share`` is s: whether each item is predicted with the user's own mean, 1, or without, 0.
     """
 
     share: Floats
@@ -268,14 +258,8 @@ class FrankWolfeReplay(_Rule):
         A = clip(P_Omega(Y) - x, L)      Y <- (1 - 1/T) Y - (c / T) (A . v_t / lambda_t) v_t      |P_Omega(Y)| <= L
 
     with lambda_t the released singular value. A row is kept as its weights on the directions, so nothing has the
-    length of the catalogue; training needs the entries on Omega alone.
-
-    Parameters
-    ----------
-    eigenvalues
-        lambda_t squared, one for each step; the items' factors are the steps' directions.
-    nuclear_bound, row_bound
-        c and L.
+    length of the catalogue; training needs the entries on Omega alone. ``eigenvalues`` are lambda_t squared, the items'
+    factors the directions; the bounds are c and L.
     """
 
     eigenvalues: Floats

@@ -38,30 +38,25 @@ _NAMED = 5
 
 
 class Histories(Protocol):
-    """Many users' histories at once, as compressed rows over a catalogue; ``discreet.Ratings`` is one.
+    """Many users' histories at once, as compressed rows; ``discreet.Ratings`` is one.
 
-    ``items`` are positions in ``catalogue``, so it has to be the model's own.
+    Items are positions in ``catalogue``, which has to be the model's own; values of implicit feedback are all 1.
     """
 
     @property
-    def indptr(self) -> npt.NDArray[np.int64]:
-        """Start of each user's entries, and the end of the last."""
+    def indptr(self) -> npt.NDArray[np.int64]: ...
 
     @property
-    def items(self) -> npt.NDArray[np.int32]:
-        """Catalogue positions."""
+    def items(self) -> npt.NDArray[np.int32]: ...
 
     @property
-    def values(self) -> npt.NDArray[np.float64]:
-        """Ratings; all 1 for implicit feedback."""
+    def values(self) -> npt.NDArray[np.float64]: ...
 
     @property
-    def user_ids(self) -> npt.NDArray[Any]:
-        """The person's own ids, one for each row."""
+    def user_ids(self) -> npt.NDArray[Any]: ...
 
     @property
-    def catalogue(self) -> Catalogue | None:
-        """What ``items`` point into."""
+    def catalogue(self) -> Catalogue | None: ...
 
 
 class Block(NamedTuple):
@@ -141,17 +136,13 @@ def read_history(
     history
         Explicit feedback: a mapping of item id to rating, or pairs of both. Implicit feedback: item ids, or a mapping
         of item id to 1, and to -1 for what is not for this person.
-    scale
-        What the ratings must lie in.
     disliked
         More item ids, which count as the lowest rating, or as -1.
-    unknown_items
-        ``"error"`` refuses ids that are not in the catalogue, ``"drop"`` leaves them out and counts them.
 
     Raises
     ------
     HistoryInvalid
-        UnknownItems or repeated ids, ratings that are missing, not numbers, or outside the range.
+        For ids that are unknown or repeated, and ratings that are missing, not numbers, or outside the range.
     """
     ids, values = _split(history, scale)
     lowest = scale.bounds[0] if scale.explicit else -1.0

@@ -46,17 +46,6 @@ class FeatureMap:
         1 + rank numbers: what an item without any feature gets.
     noise_ratio
         Of a guess, as in `ItemSide`.
-
-    Notes
-    -----
-    **Privacy.** Computed from what was released, so applying it to any item costs nothing.
-
-    Examples
-    --------
-    >>> taste = FeatureMap(np.array([[0.5, 1.0]]), np.array([0.1, 0.0]), 0.2)
-    >>> taste.guess(csr_array(np.array([[2.0], [0.0]])))
-    array([[1.1, 2. ],
-           [0.1, 0. ]])
     """
 
     weights: Floats
@@ -235,7 +224,7 @@ class ItemSide:
 
     def predict(self, coefficients: Floats, users: Indices, items: Indices) -> Floats:
         """Predicted rating or score for pairs of user row and item index."""
-        raw = kernels.dot_pairs(users, items, coefficients, self._design)
+        raw = kernels.dot_pairs(users, items, coefficients, self.design)
         raw += self.centre + self.offsets[items]
         return self.clipped(raw)
 
@@ -253,7 +242,7 @@ class ItemSide:
     def order_terms(self) -> tuple[Floats, Floats]:
         """Items x (1 + rank) and one number an item: what orders a list is coefficients . row + number."""
         if not self.by_popularity or self.popularity is None:
-            return self._design, self.offsets + self.centre
+            return self.design, self.offsets + self.centre
         rows = np.column_stack([np.zeros(self.n_items), self.popularity[:, None] * self.factors])
         return rows, self.popularity * (self.centre - self.scale.bounds[0] + self.offsets)
 
@@ -307,10 +296,9 @@ class ItemSide:
         With noise ratios it is the correlation, over people, of the two items' scores: people's vectors have unit
         covariance, so two items have the covariance ``v_i . v_j``, and what an item's score varies by is expected to be
         ``|v_j|^2 + r_j F``, with r_j its noise ratio and F the mean square of true factors. The best of thousands of
-        pairs look alike in any
-        noise, so each item is held back by how much of it is known: not at all where all is, altogether where a
-        quarter of what its factors could be is still open. Without them it is the cosine, made smaller for factors
-        that are shorter than usual (root mean square): the direction of a short vector is mostly noise.
+        pairs look alike in any noise, so each item is held back by how much of it is known: not at all where all is,
+        altogether where a quarter of what its factors could be is still open. Without them it is the cosine, made
+        smaller for factors shorter than usual (root mean square): the direction of a short vector is mostly noise.
         """
         if self.rank == 0:
             raise SettingsInvalid(
@@ -385,10 +373,6 @@ class ItemSide:
                     "own for each item"
                 )
 
-    def design(self) -> Floats:
-        """Items x (1 + rank): the feature row each item shows to a user's coefficients."""
-        return self._design
-
     def listed(self, by_popularity: bool) -> ItemSide:
         """The same with lists by popularity and prediction together, where that is wanted and can be, or not."""
         wanted = by_popularity and self.goal == "rate" and self.popularity is not None
@@ -399,7 +383,8 @@ class ItemSide:
         return side
 
     @cached_property
-    def _design(self) -> Floats:
+    def design(self) -> Floats:
+        """Items x (1 + rank): the feature row each item shows to a user's coefficients."""
         return np.column_stack([self.rule.shown(self.n_items), self.factors])
 
     @cached_property

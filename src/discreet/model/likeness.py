@@ -63,7 +63,6 @@ class Likeness:
 
     @property
     def n_items(self) -> int:
-        """Number of items."""
         return len(self.mass)
 
     @property

@@ -44,7 +44,7 @@ _BY_POPULARITY = frozenset({"devices"})
 
 @dataclass(frozen=True)
 class Model:
-    """Item side, catalogue and privacy statement: all that leaves training.
+    """All that leaves training.
 
     Parameters
     ----------
@@ -54,11 +54,9 @@ class Model:
     catalogue
         The items, in the order of the rows of ``item_side``.
     statement
-        What the release promises. Its goal is filled in where it has none, as in older files.
-    method
-        Name of the method that trained it.
-    settings
-        Its public settings, as plain JSON values.
+        What the release promises. Its goal is filled in where it has none.
+    method, settings
+        What trained it, with its public settings as plain JSON values.
 
     Notes
     -----
@@ -138,18 +136,11 @@ class Model:
             Mapping of item id to rating (explicit feedback) or item ids (implicit feedback); may be empty.
         disliked
             Ids of items that are not for this person, without a rating: as the lowest one.
-        exclude_seen
-            Leave out the items of the history.
         allowed, blocked
             Ids to choose from, and ids never to choose.
         unknown_items
             ``"error"`` refuses ids outside the catalogue; ``"drop"`` leaves them out and counts them in
             ``ignored``.
-
-        Returns
-        -------
-        Recommendations
-            Exactly ``n`` items, or fewer with the rest in ``shortfall``.
         """
         _check_n(n)
         coefficients, read = self._coefficients(history, unknown_items, disliked)
@@ -223,12 +214,8 @@ class Model:
     def similar(self, item: Any, n: int = 10) -> Recommendations:
         """The ``n`` items that are most like an item, without the item itself.
 
-        Of a table of weights they are the items that stand out of the noise as taken together, scored by how often that
-        is over the root of how often each is taken, with the standard deviation that the noise gives it.
-
-        Of factors the score is the expected correlation, over people, of the two items' scores, which is smaller the
-        less is known about them; of a model that does not say how sure it is, it is the cosine of the factors, made
-        smaller for short ones.
+        Of a table of weights: those that stand out of the noise as taken together, each with the standard deviation
+        that the noise gives it (`ItemWeights.similar`). Of factors: `ItemSide.similar`.
         """
         _check_n(n)
         position = int(locate([item], self.catalogue, "the request", "error", droppable=False)[0][0])
@@ -248,10 +235,7 @@ class Model:
         disliked: Iterable[Any] = (),
         unknown_items: UnknownItems = "error",
     ) -> Explanation:
-        """Why ``item`` has its score for the owner of ``history``: the score as a sum over their ratings.
-
-        Costs nothing, as `recommend`; see :mod:`discreet.model.explanation` for the parts.
-        """
+        """Why ``item`` has its score for the owner of ``history``: a sum (:mod:`discreet.model.explanation`)."""
         (position,) = locate([item], self.catalogue, "the request", "error", droppable=False)[0]
         read = self.read_history(history, unknown_items, disliked)
         return explain(self.item_side, self.catalogue, read, int(position))
@@ -272,19 +256,12 @@ class Model:
         Returns
         -------
         Model
-            The old items, whose vectors stay as they are, followed by the new ones, marked as guesses.
-
-        Raises
-        ------
-        ModelInvalid
-            When the model was trained without features.
-        CatalogueInvalid
-            For ids that are there already, and columns that are missing.
+            The old items, which stay as they are, followed by the new ones, marked as guesses.
 
         Notes
         -----
-        **Privacy.** Post-processing: the new vectors follow from what was released and from public features, so nothing
-        is charged, and the statement gets a note.
+        **Privacy.** Post-processing of what was released and of public features: nothing is charged, and the statement
+        gets a note.
         """
         encoder = self.catalogue.feature_encoder
         if encoder is None or self.item_side.feature_columns is None:
@@ -319,13 +296,7 @@ class Model:
 
     @property
     def factors(self) -> ItemSide:
-        """The item side of a model of factors.
-
-        Raises
-        ------
-        SettingsInvalid
-            Of a model that is a table of weights.
-        """
+        """The item side of a model of factors; of a table `SettingsInvalid`."""
         if not isinstance(self.item_side, ItemSide):
             raise SettingsInvalid(
                 f"a model of {self.method} is a table of weights and has no factors; discreet export table writes it"
@@ -334,13 +305,7 @@ class Model:
 
     @property
     def weights(self) -> ItemWeights:
-        """The table of a model of weights.
-
-        Raises
-        ------
-        SettingsInvalid
-            Of a model of factors.
-        """
+        """The table of a model of weights; of factors `SettingsInvalid`."""
         if not isinstance(self.item_side, ItemWeights):
             raise SettingsInvalid(f"a model of {self.method} has factors and no table of weights")
         return self.item_side
@@ -351,11 +316,7 @@ class Model:
         return self.item_side.notes
 
     def known(self, items: Iterable[Any]) -> Bools:
-        """Of which of these items training learnt something.
-
-        False for items of which next to nothing was learnt, and for items that were added afterwards
-        (:meth:`with_items`). A model without noise ratios is taken to know all of its items.
-        """
+        """Of which of these items training learnt something: not of unknown ones, and not of those added afterwards."""
         wanted, _ = locate(list(items), self.catalogue, "the list of items", "error", droppable=False)
         return self.item_side.known[wanted]
 

@@ -64,18 +64,9 @@ class Recommendation(NamedTuple):
 
 @dataclass(frozen=True)
 class Recommendations(Sequence[Recommendation]):
-    """Items in descending order of score; never silently fewer than asked for.
+    """Items in descending order of score; never silently fewer than the ``n`` that was asked for.
 
-    Parameters
-    ----------
-    entries
-        At most ``requested`` of them.
-    requested
-        The ``n`` that was asked for.
-    ignored
-        How many ids of the history and the filters were unknown and left out.
-    notes
-        What to know about this list, in whole sentences.
+    ``ignored`` ids of the history and the filters were unknown; ``notes`` are whole sentences about the list.
     """
 
     entries: tuple[Recommendation, ...]

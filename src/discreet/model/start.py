@@ -101,10 +101,6 @@ class EarlierSums:
         For each of them, where it is in the earlier head; -1 where it is not.
     sums
         As released.
-
-    Notes
-    -----
-    **Privacy.** As for :class:`Start`: post-processing of the earlier release.
     """
 
     counts: Floats
@@ -142,13 +138,7 @@ class EarlierSums:
 
 
 def sums_of(model: Model) -> Sums:
-    """The released sums that a table of weights carries.
-
-    Raises
-    ------
-    SettingsInvalid
-        When it carries none.
-    """
+    """The released sums that a table of weights carries; `SettingsInvalid` where it carries none."""
     side = model.item_side
     if not isinstance(side, ItemWeights) or side.sums is None:
         raise SettingsInvalid(

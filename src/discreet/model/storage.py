@@ -245,15 +245,7 @@ def _no_constant(name: str) -> float:
 
 
 def item_side_to_bytes(side: AnySide, *, precision: Literal["double", "single"] = "double") -> bytes:
-    """The item side as a safetensors file.
-
-    Parameters
-    ----------
-    side
-        Public.
-    precision
-        ``"single"`` halves the file; read back, the numbers are those that single precision holds.
-    """
+    """The item side as a safetensors file; ``"single"`` precision halves it, and is what is read back."""
     content, arrays = to_parts(side)
     metadata = {"content": json.dumps(content, allow_nan=False), "format": _SIDE}
     if precision == "single":
@@ -279,13 +271,7 @@ def item_side_from_bytes(body: bytes) -> ItemSide:
 
 
 def side_from_bytes(body: bytes) -> AnySide:
-    """The item side back, checked.
-
-    Raises
-    ------
-    ModelInvalid
-        For anything that is not exactly one whole item side.
-    """
+    """The item side back, checked: `ModelInvalid` for anything that is not exactly one whole item side."""
     try:
         arrays = safetensors.numpy.load(body)
         metadata = _header(body)[0].get("__metadata__") or {}

@@ -13,9 +13,9 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -23,14 +23,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope
 
-from discreet.errors import DiscreetError, ModelInvalid
-from discreet.model import Model, Recommendations
+from discreet.errors import DiscreetError, HistoryInvalid, ModelInvalid
+from discreet.model import History, Model, Recommendations
 from discreet.model.storage import MANIFEST
 from discreet.statements.document import Document, write_document
 from discreet.statements.page import page as statement_page
 from discreet.web.metrics import CONTENT_TYPE, Metrics
 from discreet.web.page import INDEX, SENT_WITH, File, page_files
-from discreet.web.requests import RecommendRequest, SearchQuery, SimilarQuery
 from discreet.web.search import Search
 from discreet.web.server import PRIVATE, REFUSALS, Limits, Measured, ServerSettings, presents, run_server
 
@@ -43,6 +42,61 @@ _PATHS = _LISTS | {"/statement", "/statement.html", "/health/live", "/health/rea
 
 log = logging.getLogger("discreet.web")
 Stamp = tuple[int, int, int] | None
+
+
+_MOST = 10_000  # entries in a history or a list of ids
+_Id = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)] | Annotated[str, Field(max_length=1000)]
+_Ids = Annotated[list[_Id], Field(max_length=_MOST)]
+_Count = Annotated[int, Field(ge=1, le=1000)]
+
+
+class _Asked(BaseModel):
+    """What is read strictly: a field too many, a number as text, or a number that is none is refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class _Rated(_Asked):
+    item: _Id
+    rating: float | None = None
+
+
+class _RecommendRequest(_Asked):
+    """A person's own history, what is not for them, and what to make of both."""
+
+    history: Annotated[list[_Rated], Field(max_length=_MOST)]
+    disliked: _Ids = []
+    n: _Count = 10
+    exclude_seen: bool = True
+    allowed: _Ids | None = None
+    blocked: _Ids | None = None
+    unknown_items: Literal["error", "drop"] = "error"
+
+    def owned(self, explicit: bool) -> History:
+        """The history as a model takes it."""
+        if explicit:
+            return [(entry.item, entry.rating) for entry in self.history]
+        if any(entry.rating is not None for entry in self.history):
+            raise HistoryInvalid(
+                "this model was trained on what people chose, without ratings; leave the ratings out"
+            )
+        return [entry.item for entry in self.history]
+
+    def options(self) -> dict[str, Any]:
+        """Everything else, as `Model.recommend` takes it."""
+        return {name: getattr(self, name) for name in type(self).model_fields if name != "history"}
+
+
+class _SimilarQuery(BaseModel):
+    """As words of an address, so numbers come as text."""
+
+    item: Annotated[str, Field(max_length=1000)]
+    n: _Count = 10
+
+
+class _SearchQuery(BaseModel):
+    search: Annotated[str, Field(max_length=200)] = ""
+    n: _Count = 20
 
 
 class ServiceSettings(ServerSettings):
@@ -199,17 +253,17 @@ def _lists(current: Current) -> list[Route]:
         """The best items for the owner of a history, which is forgotten with the answer."""
         if not request.headers.get("content-type", "").startswith("application/json"):
             raise HTTPException(415, "send application/json")
-        asked, served = RecommendRequest.model_validate_json(await request.body()), current.served
+        asked, served = _RecommendRequest.model_validate_json(await request.body()), current.served
         history = asked.owned(served.model.item_side.scale.explicit)
         return _listed(served, served.model.recommend(history, **asked.options()))
 
     async def similar(request: Request) -> Response:
-        asked, served = _query(SimilarQuery, request), current.served
+        asked, served = _query(_SimilarQuery, request), current.served
         found = await asyncio.to_thread(served.model.similar, asked.item, asked.n)  # looks at all factors
         return _listed(served, found)
 
     async def items(request: Request) -> Response:
-        asked, served = _query(SearchQuery, request), current.served
+        asked, served = _query(_SearchQuery, request), current.served
         found = served.search.find(asked.search)
         catalogue = served.model.catalogue
         ids = catalogue.ids[found[: asked.n]].tolist()

@@ -40,7 +40,7 @@ def test_every_round_lowers_the_objective(market: Ratings) -> None:
         fit = (
             side.centre
             + side.offsets[market.items]
-            + np.einsum("ij,ij->i", users[rows], side.design()[market.items])
+            + np.einsum("ij,ij->i", users[rows], side.design[market.items])
         )
         counts = np.bincount(market.items, minlength=market.n_items)
         penalty = 0.05 * (np.diff(market.indptr)[:, None] * users**2).sum()

@@ -104,7 +104,7 @@ def test_what_is_served_is_where_the_steps_come_to_rest(
         step = rows * (1.0 if explicit else 1.0 - eta * gravity)
         step[users, few.items] -= eta * (rows[users, few.items] - targets)
         rows = (step @ directions * shrinks) @ directions.T
-    served = side.fold_in(few.indptr, few.items, few.values) @ side.design().T
+    served = side.fold_in(few.indptr, few.items, few.values) @ side.design.T
     np.testing.assert_allclose(served, rows, atol=1e-6)
 
 

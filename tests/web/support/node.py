@@ -14,7 +14,7 @@ import pytest
 import discreet.web
 from discreet.model import Model
 from discreet.statements.document import write_document
-from discreet.web.packed import Precision, pack
+from discreet.web.page import Precision, pack
 
 STATIC = Path(discreet.web.__file__).parent / "static"
 

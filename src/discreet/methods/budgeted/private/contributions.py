@@ -65,7 +65,7 @@ def user_statistics(ratings: Ratings, pattern: Pattern, side: ItemSide, frame: F
         explained[:, 0] = coefficients[:, 0]
         coefficients[:, 1:] = _standard_length(coefficients[:, 1:])
     targets = kernels.above_offsets(ratings.items, ratings.values, side.offsets, side.centre)
-    residuals = kernels.residuals(ratings.indptr, ratings.items, targets, explained, side.design())
+    residuals = kernels.residuals(ratings.indptr, ratings.items, targets, explained, side.design)
     # What a user's own numbers explain of their few ratings says nothing about other ratings.
     counts = np.maximum(pattern.counts, 1.0)
     used = frame.degrees_of_freedom(counts, side.ridge.offset_penalty, side.ridge.factor_penalty)
