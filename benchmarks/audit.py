@@ -24,9 +24,8 @@ import numpy as np
 import discreet
 from assurance import write_document
 from discreet import kernels
-from discreet.audit.devices import audit_devices
 from discreet.audit.game import BATCH, RISK, Scores, judge, play, play_batch
-from discreet.audit.prototypes import audit_prototypes
+from discreet.audit.pure import audit_devices, audit_prototypes
 from discreet.audit.suite import DEVICES, PROTOTYPES, QUICK, RUNS, audit, audited_methods
 from discreet.audit.two_runs import PAIRS, audit_two_runs
 from discreet.privacy.budget import Budget

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from discreet.audit.prototypes import RecordingGate, Tape
+from discreet.audit.pure import RecordingGate, Tape
 from discreet.devices.device.answer import answer
 from discreet.devices.device.question import Question
 from discreet.privacy.gaussian.noise import Noise

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audit.devices import audit_devices
 from discreet.audit.game import RISK
-from discreet.audit.prototypes import audit_prototypes, replay_prototypes
+from discreet.audit.pure import audit_devices, audit_prototypes, replay_prototypes
 from discreet.data.synthetic import market
 from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.privacy.pure.gate import Contributions

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.bounds import GameFinding, ReplayFinding
-from discreet.audit.devices import audit_devices
 from discreet.audit.game import RISK, judge, play
-from discreet.audit.prototypes import audit_prototypes, replay_prototypes
+from discreet.audit.pure import audit_devices, audit_prototypes, replay_prototypes
 from discreet.audit.replay import replay
 from discreet.audit.two_runs import PAIRS, audit_two_runs
 from discreet.data.ratings import Ratings

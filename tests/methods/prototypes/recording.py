@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from discreet.audit.prototypes import Record, Tape, change
-from discreet.audit.prototypes import RecordingGate as _RecordingGate
+from discreet.audit.pure import Record, Tape, change
+from discreet.audit.pure import RecordingGate as _RecordingGate
 from discreet.privacy.pure.noise import PureNoise
 
 __all__ = ["Record", "RecordingGate", "Tape", "change"]
