@@ -12,7 +12,7 @@ import pytest
 
 from discreet.catalogue import Catalogue
 from discreet.errors import HistoryInvalid
-from discreet.model import Model
+from discreet.model import Model, history
 
 
 @dataclass
@@ -43,11 +43,14 @@ def random_rows(model: Model, users: int, seed: int = 1) -> Rows:
 
 
 @pytest.mark.parametrize("name", ["explicit", "implicit"])
-def test_every_user_as_if_alone_and_shortfalls_are_null(name: str, request: pytest.FixtureRequest) -> None:
+def test_every_user_as_if_alone_and_shortfalls_are_null(
+    name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model: Model = request.getfixturevalue(name)
     rows = random_rows(model, 23)
     ids = model.catalogue.ids
-    frame = model.recommend_batch(rows, 5, blocked=[ids[3]], block=7)
+    monkeypatch.setattr(history, "BLOCK", 7)
+    frame = model.recommend_batch(rows, 5, blocked=[ids[3]])
     assert frame.columns == ["user", "rank", "item", "score"]
     assert frame.height == 23 * 5
     for i, (user,) in enumerate(zip(rows.user_ids, strict=True)):

@@ -21,7 +21,7 @@ def whole(told: dict) -> float:
 def test_the_parts_add_up_to_the_score(kind: str) -> None:
     model, rng = make_model(kind), np.random.default_rng(1)
     explicit = model.item_side.scale.explicit
-    for _ in range(40):
+    for _ in range(15):
         history, item = random_history(model, rng), str(rng.choice(model.catalogue.ids))
         found = model.explain(history, item)
         score = float(model.predict(history, [item])[0])

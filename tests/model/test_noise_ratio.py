@@ -112,21 +112,11 @@ def test_a_guess_is_no_unknown_item_however_uncertain_it_is() -> None:
     assert side.marks([11, 10, 0]) == ["guess", "unknown", None]
 
 
-WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "too few items": ({"noise_ratio": np.ones(11)}, r"noise_ratio has the shape \(11,\)"),
-    "too few guesses": ({"guessed": np.ones(11, dtype=np.bool_)}, r"guessed has the shape \(11,\)"),
-    "below zero": ({"noise_ratio": np.full(12, -0.1)}, "between 0 and 1"),
-    "above one": ({"noise_ratio": np.full(12, 1.1)}, "between 0 and 1"),
-    "no number": ({"noise_ratio": np.full(12, np.nan)}, "not finite"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_doubt_that_is_none_of_this_model_is_refused(name: str) -> None:
+@pytest.mark.parametrize("ratio", [-0.1, 1.1])
+def test_doubt_lies_between_0_and_1(ratio: float) -> None:
     model = make_doubtful("explicit")
-    change, said = WRONG[name]
-    with pytest.raises(ModelInvalid, match=said):
-        replace(model, item_side=replace(model.item_side, **change))
+    with pytest.raises(ModelInvalid, match="between 0 and 1"):
+        replace(model, item_side=replace(model.item_side, noise_ratio=np.full(12, ratio)))
 
 
 def test_a_model_that_says_nothing_has_no_doubt_either() -> None:

@@ -6,17 +6,13 @@ import errno
 import hashlib
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import safetensors.numpy
 
 from discreet.errors import ModelInvalid
 from discreet.model import Model, directory
-from discreet.model.fold_in import Ridge
-from discreet.model.wire import to_parts
 from tests.conformance.runs import same
 from tests.model.models import make_model
 
@@ -126,20 +122,6 @@ def test_an_impossible_description_is_refused_even_with_a_fresh_manifest(
     sign_again(saved)
     with pytest.raises(ModelInvalid, match=rf"model\.json.*{message}"):
         Model.load(saved)
-
-
-def test_an_impossible_item_side_is_refused_even_with_a_fresh_manifest(saved: Path) -> None:
-    """What else is impossible is in test_wire.py."""
-    side = Model.load(saved).item_side
-    for other in (replace(side, centre=float("inf")), replace(side, rule=Ridge(-1.0))):
-        content, arrays = to_parts(other)
-        body = safetensors.numpy.save(
-            arrays, {"format": "discreet item side 2", "content": json.dumps(content)}
-        )
-        (saved / "model.safetensors").write_bytes(body)
-        sign_again(saved)
-        with pytest.raises(ModelInvalid, match=r"model\.safetensors cannot be used"):
-            Model.load(saved)
 
 
 def test_a_statement_that_claims_privacy_without_releases_is_refused(saved: Path) -> None:

@@ -55,17 +55,6 @@ def test_every_rule_is_here() -> None:
     assert {type(rule) for rule in RULES.values()} == set(FoldIn.__args__)  # type: ignore[attr-defined]
 
 
-def test_single_precision_is_read_as_double() -> None:
-    side = side_with(RULES["ridge"])
-    content, arrays = to_parts(side)
-    narrow = {
-        name: array if array.dtype == bool else array.astype(np.float32) for name, array in arrays.items()
-    }
-    back = item_side_from_bytes(forged(content, narrow))
-    assert back.offsets.dtype == np.float64
-    np.testing.assert_array_equal(back.offsets, side.offsets.astype(np.float32))
-
-
 def forged(content: Any, arrays: dict[str, np.ndarray], **metadata: str) -> bytes:
     said = {"format": FORMAT, "content": json.dumps(content)} | metadata
     return bytes(safetensors.numpy.save(arrays, said))
@@ -84,8 +73,7 @@ def objects(content: Any) -> Iterator[dict[str, Any]]:
             yield from objects(value)
 
 
-@pytest.mark.parametrize("name", RULES)
-@pytest.mark.parametrize("full", [True, False])
+@pytest.mark.parametrize(("name", "full"), [*((name, True) for name in RULES), ("ridge", False)])
 def test_every_field_must_be_there_and_no_other(name: str, full: bool) -> None:
     whole, arrays = to_parts(side_with(RULES[name], full))
     assert same(item_side_from_bytes(forged(whole, arrays)), side_with(RULES[name], full))
@@ -170,7 +158,7 @@ def test_bytes_that_are_no_item_side_are_refused() -> None:
             item_side_from_bytes(wrong)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_one_altered_byte_is_refused_or_is_another_whole_item_side(data: st.DataObject) -> None:
     body = bytearray(item_side_to_bytes(side_with(RULES["own mean"])))
@@ -194,6 +182,7 @@ class Outer:
     maybe: float | Floats | None
 
 
+@settings(max_examples=40, deadline=None)
 @given(
     st.integers(),
     st.booleans(),

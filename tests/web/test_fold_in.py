@@ -1,4 +1,4 @@
-"""What the page computes is what the model computes, for every rule, on a thousand random histories."""
+"""What the page computes is what the model computes, for every rule, on hundreds of random histories."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.model import Model
 from tests.web.support.models import RULES, make_model, random_history
 from tests.web.support.node import in_the_page
 
-HISTORIES = 1000
+HISTORIES = 300
 PULLED = 20
 
 
@@ -43,32 +43,23 @@ def overlap(found: Any, expected: Any) -> float:
     return len(set(found) & set(expected.tolist())) / len(expected)
 
 
-@pytest.mark.parametrize(
-    ("kind", "rank"), [*((kind, 8) for kind in RULES), ("Ridge", 0), ("Clicks", 0), ("OwnMean", 0)]
-)
-def test_a_thousand_histories_give_the_models_lists(kind: str, rank: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "rank"), [*((kind, 8) for kind in RULES), ("OwnMean", 0)])
+def test_lists_are_the_models_and_scores_are_what_each_rating_adds(
+    kind: str, rank: int, tmp_path: Path
+) -> None:
     model = make_model(kind, rank=rank)
     histories = histories_of(model, HISTORIES)
     answers = in_the_page(model, histories, "float64", tmp_path)
-    same = 0
+    tolerance = 1e-3 if kind == "NonNegative" else 1e-9  # which is solved to a tolerance of its own
     for history, answer in zip(histories, answers, strict=True):
         coefficients, index, scores = folded(model, history)
         np.testing.assert_allclose(answer["coefficients"], coefficients[0], rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(answer["scores"], scores, rtol=1e-7, atol=1e-9)
-        same += answer["top"] == index.tolist()
-        assert answer["marks"] == [mark or "none" for mark in model.item_side.marks(answer["top"])]
-    assert same == HISTORIES
-
-
-@pytest.mark.parametrize("kind", RULES)
-def test_what_each_rating_adds_makes_up_the_score(kind: str, tmp_path: Path) -> None:
-    model = make_model(kind)
-    histories = histories_of(model, PULLED)
-    for history, answer in zip(histories, in_the_page(model, histories, "float64", tmp_path), strict=True):
+        assert answer["top"] == index.tolist()
         if history["pulled"]:
             assert len(answer["pulls"]) == len(history["items"])
-            tolerance = 1e-3 if kind == "NonNegative" else 1e-9  # which is solved to a tolerance of its own
             assert sum(answer["pulls"]) + answer["unpulled"] == pytest.approx(answer["raw"], abs=tolerance)
+        assert answer["marks"] == [mark or "none" for mark in model.item_side.marks(answer["top"])]
 
 
 def test_smaller_numbers_change_lists_this_little(tmp_path: Path) -> None:

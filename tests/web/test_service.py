@@ -16,13 +16,11 @@ from urllib.request import urlopen
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Message
 
-from discreet.cli import main
 from discreet.errors import SettingsInvalid
 from discreet.model import Model
 from discreet.web.metrics import Metrics
@@ -82,22 +80,17 @@ def test_health_and_metrics(running: Running, rated: Model) -> None:
 ONE = {"item": "film-1", "rating": 3}
 REFUSED: list[tuple[Any, str]] = [
     (b'{"history": [{"item": "film-1", "rating": NaN}]}', "finite"),
-    (b'{"history": [{"item": "film-1", "rating": 1e999}]}', "finite"),
     ({"history": [ONE], "extra": 1}, "extra"),
     ({"history": [{**ONE, "user": "me"}]}, "user"),
     ({"history": [{"item": "film-1", "rating": "3"}]}, "valid number"),
-    ({"history": [{"item": "film-1", "rating": True}]}, "valid number"),
     ({"history": [{"item": "film-1"}]}, "not a number"),
     ({"history": [{"item": "film-1", "rating": 6}]}, "range"),
-    ({"history": [ONE, ONE]}, "more than once"),
     ({"history": [{"item": "absent", "rating": 3}]}, "catalogue"),
     ({"history": [ONE], "n": 0}, "greater than or equal"),
     ({"history": [ONE], "n": 10**6}, "less than or equal"),
-    ({"history": [ONE], "n": 2.5}, "integer"),
     ({"history": {"film-1": 3}}, "array"),
     ({}, "required"),
     (b"[1, 2", "JSON"),
-    (b"", "JSON"),
 ]
 
 
@@ -271,16 +264,3 @@ def test_it_says_where_it_is_answers_there_and_stops_when_told_to(tmp_path: Path
             assert b"What to pick next" in answer.read()
         os.kill(process.pid, signal.SIGINT)
         assert "Stopped." in process.stderr.read()
-
-
-def test_mistakes_end_with_two_and_a_sentence(tmp_path: Path) -> None:
-    folder = make_model("Ridge", 30, 3).save(tmp_path / "model")
-    for words, why in (
-        ([str(tmp_path / "modl")], f"did you mean {folder}?"),
-        ([str(folder), "--host", "0.0.0.0"], "--anyone"),
-        ([str(folder), "--largest-body", "1"], "--largest-body"),
-        ([str(folder), "--token-file", str(tmp_path / "absent")], "token"),
-    ):
-        done = CliRunner().invoke(main, ["serve", *words])
-        assert done.exit_code == 2, done.output
-        assert why in done.output

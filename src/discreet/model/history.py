@@ -68,11 +68,11 @@ class Block(NamedTuple):
     coefficients: Any
 
 
-def fold_in_blocks(side: AnySide, histories: Histories, size: int = BLOCK) -> Iterator[Block]:
+def fold_in_blocks(side: AnySide, histories: Histories) -> Iterator[Block]:
     """Each block of users with the coefficients that follow from their own histories."""
     n_users = len(histories.indptr) - 1
-    for start in range(0, n_users, size):
-        users = slice(start, min(start + size, n_users))
+    for start in range(0, n_users, BLOCK):
+        users = slice(start, min(start + BLOCK, n_users))
         bounds = histories.indptr[users.start : users.stop + 1]
         entries = slice(int(bounds[0]), int(bounds[-1]))
         indptr, items = bounds - bounds[0], histories.items[entries]

@@ -18,7 +18,6 @@ from discreet.errors import CatalogueInvalid, HistoryInvalid, ModelInvalid, Sett
 from discreet.model import storage
 from discreet.model.explanation import Explanation, explain
 from discreet.model.history import (
-    BLOCK,
     Histories,
     History,
     ReadHistory,
@@ -158,7 +157,6 @@ class Model:
         allowed: Iterable[Any] | None = None,
         blocked: Iterable[Any] | None = None,
         unknown_items: UnknownItems = "error",
-        block: int = BLOCK,
     ) -> pl.DataFrame:
         """The ``n`` best items for each of many users, as a frame (``user``, ``rank``, ``item``, ``score``).
 
@@ -171,7 +169,7 @@ class Model:
         mask, _ = self._mask(allowed, blocked, unknown_items)
         index = np.full((len(histories.indptr) - 1, n), -1, dtype=np.int32)
         scores = np.full(index.shape, np.nan)
-        for part in fold_in_blocks(self.item_side, histories, block):
+        for part in fold_in_blocks(self.item_side, histories):
             seen = (part.indptr, part.items) if exclude_seen else None
             best, score = self.item_side.top(part.coefficients, n, seen, mask)
             index[part.users, : best.shape[1]] = best

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import safetensors.numpy
@@ -36,7 +36,6 @@ from discreet.model.item_side import ItemSide
 from discreet.model.item_weights import AnySide, ItemWeights
 from discreet.model.wire import KIND, from_parts, to_parts
 from discreet.privacy.statement import Statement
-from discreet.types import AnyArray
 from discreet.version import __version__
 
 __all__ = [
@@ -244,12 +243,10 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not a finite number")
 
 
-def item_side_to_bytes(side: AnySide, *, precision: Literal["double", "single"] = "double") -> bytes:
-    """The item side as a safetensors file; ``"single"`` precision halves it, and is what is read back."""
+def item_side_to_bytes(side: AnySide) -> bytes:
+    """The item side as a safetensors file."""
     content, arrays = to_parts(side)
     metadata = {"content": json.dumps(content, allow_nan=False), "format": _SIDE}
-    if precision == "single":
-        arrays = {name: _halved(name, array) for name, array in arrays.items()}
     body: bytes = safetensors.numpy.save(
         {name: np.ascontiguousarray(one) for name, one in arrays.items()}, metadata
     )
@@ -282,14 +279,9 @@ def side_from_bytes(body: bytes) -> AnySide:
         content = json.loads(metadata["content"])
     except (safetensors.SafetensorError, ValueError, KeyError, RecursionError) as error:
         raise ModelInvalid(f"this is not an item side: {error}") from None
+    table = isinstance(content, dict) and content.get(KIND) == ItemWeights.__name__
     side: AnySide
-    if isinstance(content, dict) and content.get(KIND) == ItemWeights.__name__:
-        side = from_parts(ItemWeights, content, arrays)
-    else:  # devices carry single precision; what is computed here is double
-        wide = {
-            name: one.astype(np.float64) if one.dtype == np.float32 else one for name, one in arrays.items()
-        }
-        side = from_parts(ItemSide, content, wide)
+    side = from_parts(ItemWeights, content, arrays) if table else from_parts(ItemSide, content, arrays)
     side.check()
     return side
 
@@ -298,13 +290,3 @@ def _header(body: bytes) -> tuple[dict[str, Any], int]:
     """A safetensors file's header, and where the arrays begin."""
     end = 8 + int.from_bytes(body[:8], "little")
     return json.loads(body[8:end]), end
-
-
-def _halved(name: str, array: AnyArray) -> AnyArray:
-    if array.dtype != np.float64:
-        return array
-    with np.errstate(over="ignore"):
-        single = array.astype(np.float32)
-    if not np.isfinite(single).all():
-        raise ModelInvalid(f"{name} has numbers that single precision cannot hold")
-    return single

@@ -390,10 +390,10 @@ class PrototypeAgreement(BaseAgreement):
     def most_bytes(self) -> int:
         """Length that no message of the run exceeds."""
         prototypes, items = self.settings.most_prototypes, self.n_items
-        # Prototypes with a bit for each entry, or evidence, which has two numbers more for each item; and in single
-        # precision the model's offsets and factors.
+        # Prototypes with a bit for each entry, or evidence, which has two numbers more for each item; and the model's
+        # offsets and factors.
         up = prototypes * items // 8 + 1 + 4 * prototypes * (items + 1) + 8 * items
-        return _MOST_WORDS + max(up, 4 * items * (1 + self.factors.rank))
+        return _MOST_WORDS + max(up, 8 * items * (1 + self.factors.rank))
 
     @property
     def smallest_roster(self) -> int:

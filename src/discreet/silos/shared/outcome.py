@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-import numpy as np
 from pydantic import Field
 
 from discreet.catalogue import Catalogue
@@ -13,9 +12,7 @@ from discreet.methods.prototypes.public.server import METHOD, wrong_kind
 from discreet.methods.public.half import described
 from discreet.methods.public.query import Trained
 from discreet.model import Model
-from discreet.model.item_weights import AnySide
 from discreet.model.storage import item_side_to_bytes, side_from_bytes
-from discreet.model.wire import to_parts
 from discreet.privacy.costs import Carried
 from discreet.privacy.gaussian.noise import FIXED_KEY
 from discreet.privacy.ledger import Ledger
@@ -104,16 +101,8 @@ def encode_model(model: Model, agreement: BaseAgreement) -> bytes:
         "settings": model.settings,
         "statement": model.statement.to_json(),
     }
-    side = item_side_to_bytes(model.item_side, precision=_precision(model.item_side))
+    side = item_side_to_bytes(model.item_side)
     return encode(_MARK, _Header, facts, {}) + side
-
-
-def _precision(side: AnySide) -> Literal["double", "single"]:
-    """Single precision halves the message where it loses nothing, as with prototypes, which are released in it."""
-    floats = [array for array in to_parts(side)[1].values() if array.dtype == np.float64]
-    with np.errstate(over="ignore"):
-        exact = all(np.array_equal(array, array.astype(np.float32)) for array in floats)
-    return "single" if exact else "double"
 
 
 def open_model(body: bytes, agreement: AnyAgreement, catalogue: Catalogue, own: Statement | None) -> Model:
