@@ -17,6 +17,7 @@ from rectools.dataset import Dataset
 from rectools.models.base import ModelBase
 
 from discreet.data.ratings import Ratings
+from discreet.ecosystem.frames import histories
 from discreet.model import Model
 
 __all__ = ["DiscreetModel"]
@@ -65,11 +66,6 @@ class DiscreetModel(ModelBase):  # type: ignore[misc]
             batch["score"].to_numpy(),
         )
 
-    def _recommend_u2i_warm(
-        self, user_ids: np.ndarray, dataset: Dataset, k: int, sorted_item_ids: Any
-    ) -> Triplet:
-        return self._recommend_cold(user_ids, dataset, k, sorted_item_ids)
-
     def _recommend_cold(
         self, target_ids: np.ndarray, dataset: Dataset, k: int, sorted_item_ids: Any
     ) -> Triplet:
@@ -81,12 +77,6 @@ class DiscreetModel(ModelBase):  # type: ignore[misc]
             np.tile(items, len(target_ids)),
             np.tile(scores, len(target_ids)),
         )
-
-    def _recommend_i2i_warm(
-        self, target_ids: np.ndarray, dataset: Dataset, k: int, sorted_item_ids: Any
-    ) -> Triplet:
-        """An item that nobody in the data set met is an item like any other."""
-        return self._recommend_i2i(target_ids, dataset, k, sorted_item_ids)
 
     def _recommend_i2i(
         self, target_ids: np.ndarray, dataset: Dataset, k: int, sorted_item_ids: Any
@@ -101,25 +91,19 @@ class DiscreetModel(ModelBase):  # type: ignore[misc]
         internal = dataset.item_id_map.convert_to_internal(items) if items else np.empty(0, dtype=np.int64)
         return np.array(targets, dtype=np.int64), internal, np.array(scores)
 
+    # Somebody without rows is a stranger; an item that nobody in the data set met is an item like any other.
+    _recommend_u2i_warm, _recommend_i2i_warm = _recommend_cold, _recommend_i2i
+
     def _histories(self, dataset: Dataset, user_ids: np.ndarray) -> Ratings:
         """What the data set says of users, over the model's catalogue; ids are RecTools' own numbers."""
         rows = dataset.interactions.df
         rows = rows[rows[Columns.User].isin(user_ids)]
-        scale = self.model.item_side.scale.range
         frame = {
             "user": rows[Columns.User].to_numpy(),
             "item": dataset.item_id_map.convert_to_external(rows[Columns.Item].to_numpy()),
             "rating": rows[Columns.Weight].to_numpy(),
         }
-        read = Ratings.from_frame(
-            frame,
-            user="user",
-            item="item",
-            rating=None if scale is None else "rating",
-            rating_range=scale,
-            catalogue=self.model.catalogue,
-        )
-        return read.for_users(user_ids)
+        return histories(self.model, frame, user="user", item="item", rating="rating").for_users(user_ids)
 
     def _allowed(self, dataset: Dataset, sorted_item_ids: Any) -> list[Any]:
         """Ids of items that may be recommended: the catalogue, or those that were asked for and the model knows."""

@@ -44,30 +44,18 @@ class Pull:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A score and what it is the sum of.
+    """A score, as `Model.predict` gives it, and what it is the sum of (see above).
 
     Parameters
     ----------
-    item, title
-        Of what the score is.
     goal
         Whether the score is a predicted rating or orders items.
-    score
-        As `Model.predict` gives it.
-    centre, offset
-        The same for all items, and the item's own: how well it is liked or how popular it is.
-    rest
-        What the history says by what is not in it.
     pulls
         What each rating adds, the largest first; of a click the rating is ``None``, of "not for me" it is -1.
-    cut
-        Of a predicted rating beyond the range.
-    mark
-        Whether next to nothing is known about the item, or it was added after training, where the model says so.
+    mark, notes
+        What to know about the item (`Mark`), and about every list of the model.
     ignored
-        Ids of the history that the catalogue does not have.
-    notes
-        What to know about every list of the model.
+        How many ids of the history the catalogue does not have.
     """
 
     item: int | str

@@ -158,8 +158,13 @@ class ItemWeights:
     def counted(self) -> Bools:
         """Which items have weights from counted pairs."""
         counted = np.zeros(self.n_items, np.bool_)
-        counted[np.repeat(np.arange(self.n_items), np.diff(self.starts))[self.together != 0.0]] = True
+        counted[self._rows[self.together != 0.0]] = True
         return counted
+
+    @property
+    def _rows(self) -> Ints:
+        """From which item each weight is."""
+        return np.repeat(np.arange(self.n_items), np.diff(self.starts))
 
     @property
     def same_for_all(self) -> bool:
@@ -260,18 +265,11 @@ class ItemWeights:
         return ["guess" if item >= known else None for item in items]
 
     def with_items(self, features: csr_array) -> ItemWeights:
-        """With more items at the end: what is said of them follows from their features.
-
-        They are expected to be as popular as the average item, and taken with what is like them.
-        """
+        """With more items at the end, as popular as the average item, and taken with what features say is like them."""
         assert self.likeness is not None
         count = features.shape[0]
         likeness = self.likeness.with_rows(features)
-        old = (
-            np.repeat(np.arange(self.n_items), np.diff(self.starts)),
-            self.others.astype(np.int64),
-            self.weights,
-        )
+        old = self._rows, self.others.astype(np.int64), self.weights
         rows, others, weights = joined([old, likeness.new_weights(count)])
         order = np.lexsort((others, rows))
         together = np.concatenate([self.together, np.zeros(len(rows) - len(self.others), np.float32)])

@@ -145,13 +145,11 @@ REFUSALS: dict[Any, Any] = {
 
 
 class Counting(Protocol):
-    """Whoever counts requests."""
+    """Whoever counts requests: one whose head is there, one whose answer has been handed over."""
 
-    def began(self) -> None:
-        """A request's head is there."""
+    def began(self) -> None: ...
 
-    def ended(self, path: str, status: int, seconds: float) -> None:
-        """Its answer has been handed over."""
+    def ended(self, path: str, status: int, seconds: float) -> None: ...
 
 
 class Measured:
