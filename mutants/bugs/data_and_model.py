@@ -64,8 +64,8 @@ MUTANTS = (
     Mutant(
         "types of NDJSON chosen by all rows",
         "catalogue/tables.py",
-        "        if private is not None:\n            return _scan_json(source, private)\n",
-        "",
+        "        return _scan_json(source, columns)\n",
+        "        table, typed = pl.scan_ndjson(source, infer_schema_length=None), True\n",
         "a row is read by itself",
         ("data/test_row_by_row.py",),
         "ndjson",
@@ -82,8 +82,12 @@ MUTANTS = (
     Mutant(
         "the encoding of people's rows guessed from all of them",
         "catalogue/tables.py",
-        "guess=private is None",
-        "guess=True",
+        "    if is_plain(path, encoding) or",
+        "    try:\n"
+        "        path.read_text()\n"
+        "    except UnicodeDecodeError:\n"
+        '        encoding = encoding or "latin-1"\n'
+        "    if is_plain(path, encoding) or",
         "a row is read by itself",
         ("data/test_row_by_row.py",),
         "encoding",

@@ -1,6 +1,6 @@
 """What is public about the data: the items with their features, and the scale of the ratings."""
 
-from discreet.catalogue.catalogue import Catalogue
+from discreet.catalogue.catalogue import Catalogue, scan_items
 from discreet.catalogue.feature_columns import FeatureNames
 from discreet.catalogue.features import FeatureEncoder, ItemFeatures
 from discreet.catalogue.ids import Id, IdArray, Ids, as_ids, infer_ids, positions
@@ -22,5 +22,6 @@ __all__ = [
     "as_ids",
     "infer_ids",
     "positions",
+    "scan_items",
     "scan_table",
 ]

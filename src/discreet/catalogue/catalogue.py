@@ -23,11 +23,11 @@ from discreet.catalogue.feature_columns import FeatureNames, read_kinds
 from discreet.catalogue.features import FeatureEncoder, ItemFeatures
 from discreet.catalogue.ids import Id, IdArray, Ids, alike, as_ids, infer_ids, plain_integer, positions
 from discreet.catalogue.names import no_column
-from discreet.catalogue.tables import TABLE_ERRORS, scan_table
+from discreet.catalogue.tables import STANDARD_INPUT, TABLE_ERRORS, Scan, opened, scan_table
 from discreet.errors import CatalogueInvalid
 from discreet.privacy.costs import Carried
 
-__all__ = ["Catalogue"]
+__all__ = ["Catalogue", "scan_items"]
 
 _ID_COLUMNS = ("item", "item_id", "id")
 # Below this many ids a dictionary answers faster than building a hash join does.
@@ -106,9 +106,7 @@ class Catalogue:
                         f"{path} is the folder of a model, which has no columns; give a file"
                     )
                 return cls.from_json((Path(path) / "catalogue.json").read_text(encoding="utf-8"))
-            if encoding is not None and _is_utf_8(path):
-                encoding = None
-            names, typed, table, _ = scan_table(path, encoding=encoding)
+            names, typed, table, _ = scan_items(path, encoding)
             column = _id_column(names, column, path)
             kinds = {} if features is None else read_kinds(features, names)
             frame = table.select({column, *kinds} | ({"title"} & set(names))).collect()
@@ -310,9 +308,26 @@ def _id_column(names: list[str], column: str | None, path: str | os.PathLike[str
     )
 
 
-def _is_utf_8(path: str | os.PathLike[str]) -> bool:
-    """Whether a plain file is; a catalogue is public, so all of it may decide how each line is read."""
-    try:
-        return "\0" not in Path(path).read_text(encoding="utf-8")
-    except (UnicodeError, OSError):
-        return False
+def scan_items(path: str | os.PathLike[str], encoding: str | None = None) -> Scan:
+    """Open a table of items, or of one person's history: public, so that the whole of it may decide how a row is read.
+
+    NDJSON has types, and a text file (``.txt``) is a list of ids. What is in UTF-8 is read so, whatever encoding is
+    named; ``.dat`` files that are not are of the time before UTF-8 was usual.
+    """
+    if os.fspath(path) == STANDARD_INPUT:
+        return scan_table(path, encoding=encoding)
+    kind, source = opened(Path(path))
+    if kind in (".ndjson", ".jsonl"):
+        table = pl.scan_ndjson(source, infer_schema_length=None)
+        return Scan(table.collect_schema().names(), True, table)
+    if encoding is not None or kind in (".dat", ".txt"):
+        content = source.read_bytes() if isinstance(source, Path) else source.getvalue()
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            text, encoding = "\0", encoding or ("latin-1" if kind == ".dat" else None)
+        encoding = encoding if "\0" in text else None
+        if kind == ".txt":
+            lines = [line.strip() or None for line in content.decode(encoding or "utf-8").split("\n")]
+            return Scan(["item"], False, pl.LazyFrame({"item": lines}, schema={"item": pl.String}))
+    return scan_table(path, encoding=encoding)

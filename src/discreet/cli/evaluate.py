@@ -151,7 +151,7 @@ def split(request: _Split) -> Answer:
 def _read(request: _Split) -> pl.DataFrame:
     text, source = TextFormat(request.separator, request.encoding), request.source
     with readable(source):
-        names, _, table, _ = scan_table(source, None, text.separator, text.encoding, private=())
+        names, _, table, _ = scan_table(source, None, text.separator, text.encoding)
         for name in (request.user, *([] if request.time is None else [request.time])):
             if name not in names:
                 raise RatingsInvalid(no_column(name, names))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from discreet.catalogue import TABLE_ERRORS, Catalogue, scan_table
+from discreet.catalogue import TABLE_ERRORS, Catalogue, scan_items
 from discreet.cli.output import Answer, NewModel, Output, Replaces, check_file
 from discreet.cli.request import argument, group, option, takes
 from discreet.errors import CatalogueInvalid, SettingsInvalid
@@ -179,7 +179,7 @@ def add_items(request: _AddItems) -> Answer:
     model = Model.load(request.model)
     new = Catalogue.from_file(request.items, request.catalogue_column)
     try:
-        table = scan_table(request.items)[2].head(len(new)).collect()  # blank lines at the end are no items
+        table = scan_items(request.items).table.head(len(new)).collect()  # blank lines at the end are no items
     except TABLE_ERRORS as error:
         raise CatalogueInvalid(f"the items {request.items} cannot be read: {error}") from error
     longer = model.with_items(new.ids.tolist(), table, new.titles)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from discreet.catalogue import TABLE_ERRORS, scan_table
+from discreet.catalogue import TABLE_ERRORS, scan_items
 from discreet.catalogue.names import closest, no_column
 from discreet.cli.output import Output
 from discreet.cli.request import argument, option
@@ -73,7 +73,7 @@ def read_histories(request: Person, model: Model, place: Place) -> AnyRatings | 
     rated = explicit or request.rating_column is not None
     try:
         first = list_files(path)[0]
-        names, _, table, _ = scan_table(first)
+        names, _, table, _ = scan_items(first)
         user = _column(names, request.user_column, "user", needed=first != Path(path))
         item = _column(names, request.item_column, "item", needed=True)
         rating = _column(names, request.rating_column, "rating", needed=True) if rated else None

@@ -19,7 +19,7 @@ import click
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from discreet.catalogue import Catalogue
-from discreet.catalogue.packed import STANDARD_INPUT
+from discreet.catalogue.tables import STANDARD_INPUT
 from discreet.cli.request import Request, option
 from discreet.data import StoredRatings, prepare
 from discreet.data.preparation import fits_into_memory

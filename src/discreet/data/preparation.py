@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from discreet.catalogue import Catalogue, infer_ids
-from discreet.catalogue.packed import PACKED, STANDARD_INPUT, is_plain
+from discreet.catalogue.tables import PACKED, STANDARD_INPUT, is_plain
 from discreet.data.readers import (
     PLAIN_TEXT,
     TextFormat,

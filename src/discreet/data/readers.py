@@ -14,8 +14,7 @@ from typing import NamedTuple
 import polars as pl
 
 from discreet.catalogue import TABLE_ERRORS, infer_ids, scan_table
-from discreet.catalogue.packed import STANDARD_INPUT, kind_of
-from discreet.catalogue.tables import Scan, find_separator
+from discreet.catalogue.tables import STANDARD_INPUT, Scan, find_separator, kind_of
 from discreet.data.rows import Columns, check_columns
 from discreet.errors import RatingsInvalid
 
@@ -88,7 +87,7 @@ def scan_files(
         if all(file.is_file() and not file.stat().st_size for file in files):
             raise RatingsInvalid(f"{path} is empty; give a file with a header and at least one row")
         named = columns.names()
-        scans = [scan_table(file, kind or kind_of(file), *text, private=named) for file in files]
+        scans = [scan_table(file, kind or kind_of(file), *text, columns=named) for file in files]
         for scan in scans:
             check_columns(scan.names, columns)
         table = pl.concat([scan.table.select(named) for scan in scans])

@@ -177,7 +177,7 @@ def _split_users(frame: pl.DataFrame, user: str, silos: int, seed: int | None) -
 def _read(source: str, columns: Columns, silo_column: str | None) -> pl.DataFrame:
     extra = [] if silo_column is None else [silo_column]
     with readable(source):
-        scan = scan_table(source, private=[*columns.names(), *extra])
+        scan = scan_table(source, columns=[*columns.names(), *extra])
         check_columns(scan.names, columns)
         if silo_column in columns.names():
             raise RatingsInvalid("user, item, rating and silo must be different columns")
