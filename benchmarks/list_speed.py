@@ -29,8 +29,8 @@ from scipy.sparse import csr_array
 from benchmarks.scale import peak
 from benchmarks.scale_market import catalogue, chosen_files, write_market
 from discreet import EASE, Budget, Ratings
+from discreet.catalogue.columns import Columns
 from discreet.data import StoredRatings, prepare, synthetic
-from discreet.data.rows import Columns
 from discreet.data.rules import ROW_BY_ROW
 from discreet.methods.ease.public.head import choose_head
 from discreet.types import Floats

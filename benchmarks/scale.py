@@ -35,8 +35,8 @@ import numpy as np
 from benchmarks.scale_market import catalogue, chosen_files, write_market
 from benchmarks.scale_page import draw, on_paper, table
 from discreet import Budget, BudgetedALS, Catalogue, Ratings
+from discreet.catalogue.columns import Columns
 from discreet.data import StoredRatings, prepare
-from discreet.data.rows import Columns
 from discreet.data.rules import ROW_BY_ROW
 from discreet.engines.choice import AnyRatings
 

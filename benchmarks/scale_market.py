@@ -14,8 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet import Catalogue
-from discreet.data.draws import activity, draw_weighted, popularity
-from discreet.data.synthetic import MOST_SHARE, factors, items_of
+from discreet.data.synthetic import MOST_SHARE, activity, draw_weighted, factors, items_of, popularity
 
 N_ITEMS, PER_USER, LIFT = 20_000, 200, 1.0
 USERS = 5_000

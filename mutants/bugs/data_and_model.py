@@ -153,7 +153,7 @@ MUTANTS = (
     ),
     Mutant(
         "times that sort as texts",
-        "data/times.py",
+        "data/splits.py",
         "    if len(wrong):\n",
         "    if len(wrong):\n        return texts\n    if len(wrong):\n",
         "times are parsed or refused",

@@ -75,7 +75,7 @@ MUTANTS = (
     ),
     Mutant(
         "a product of rows by BLAS",
-        "kernels/transform.py",
+        "kernels/entries.py",
         """    out = np.zeros((len(rows), len(matrix)))
     share(
         _transform_rows,""",
@@ -84,25 +84,25 @@ MUTANTS = (
     share(
         _transform_rows,""",
         "nobody's numbers depend on how many others there are",
-        ("kernels/test_transform.py",),
+        ("kernels/test_entries.py",),
     ),
     Mutant(
         "lengths of rows by einsum",
-        "kernels/transform.py",
+        "kernels/entries.py",
         """    out = np.empty(len(rows))
     share(_square_norms""",
         """    return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     out = np.empty(len(rows))
     share(_square_norms""",
         "nobody's length depends on how many others there are",
-        ("kernels/test_transform.py",),
+        ("kernels/test_entries.py",),
     ),
     Mutant(
         "sums that overflow 32 bits",
-        "kernels/pair_sums.py",
+        "kernels/items.py",
         "    pairs = np.zeros(n_items * (n_items - 1) // 2, np.int64)\n",
         "    pairs = np.zeros(n_items * (n_items - 1) // 2, np.int32)\n",
         "sums are exact",
-        ("kernels/test_pair_sums.py",),
+        ("kernels/test_sums.py",),
     ),
 )

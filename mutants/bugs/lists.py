@@ -5,7 +5,7 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _PAIRS = "privacy/gaussian/pairs.py"
-_SUMS = "kernels/pair_sums.py"
+_SUMS = "kernels/sums.py"
 _TABLE = "model/item_weights.py"
 _EARLIER = "methods/ease/public/earlier.py"
 _TRAIN = "methods/ease/public/train.py"
@@ -15,7 +15,7 @@ _PRIVATE = "methods/ease/private/contributions.py"
 _START = "model/start.py"
 _RESULT = "evaluation/result.py"
 _IN_PAIRS = ("privacy/gaussian/test_pairs.py",)
-_IN_SUMS = ("kernels/test_pair_sums.py",)
+_IN_SUMS = ("kernels/test_sums.py",)
 _IN_TABLE = ("model/test_item_weights.py",)
 _IN_EARLIER = ("methods/ease/test_earlier.py",)
 _IN_EASE = tuple(

@@ -15,9 +15,9 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.catalogue import Catalogue
+from discreet.catalogue.columns import Columns
 from discreet.data.ratings import Ratings
 from discreet.data.readers import without_types
-from discreet.data.rows import Columns
 from discreet.errors import CatalogueMissing, RatingsInvalid, SettingsInvalid
 
 PUBLISHED: dict[str, Any] = {"missing": "error", "out_of_range": "error", "unknown_items": "error"}

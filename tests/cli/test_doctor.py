@@ -54,7 +54,7 @@ def test_what_one_must_trust_is_what_imports_reach(run: Run) -> None:
         "data.readers",
         "data.ratings",
         "engines.memory",
-        "kernels.pair_sums",
+        "kernels.sums",
         "methods.ease.private.contributions",
         "privacy.gaussian.pairs",
         "privacy.gaussian.gate",

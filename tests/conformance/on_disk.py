@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from discreet.catalogue.columns import Columns
 from discreet.data import prepare
 from discreet.data.ratings import Ratings
-from discreet.data.rows import Columns
 from discreet.engines.disk import DiskEngine
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.public.query import Query

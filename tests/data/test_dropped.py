@@ -9,8 +9,8 @@ import pytest
 
 from discreet import Budget, ItemMean, Ratings, RatingsInvalid
 from discreet.catalogue import Catalogue
+from discreet.catalogue.columns import Columns
 from discreet.data import prepare
-from discreet.data.rows import Columns
 from discreet.data.rules import LeftOut, RowRules, dropped_words
 
 ROWS = {"u": [str(k) for k in range(10)], "i": ["a", "b"] * 5, "r": [1, 2, 3, 4, 5] * 2}

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import Catalogue, Ratings
+from discreet.catalogue.columns import Columns
 from discreet.data import prepare
-from discreet.data.rows import Columns
 from discreet.data.rules import Duplicates, RowRules
 
 ITEMS = ["x", "y", "z"]

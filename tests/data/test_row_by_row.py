@@ -14,8 +14,8 @@ import pytest
 
 from discreet import Ratings
 from discreet.catalogue import Catalogue
+from discreet.catalogue.columns import Columns
 from discreet.data import prepare
-from discreet.data.rows import Columns
 from discreet.data.rules import RowRules
 from discreet.errors import RatingsInvalid
 

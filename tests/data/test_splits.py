@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from discreet.data import Ratings, splits, synthetic
-from discreet.data.times import read_moments
+from discreet.data.splits import read_moments
 from discreet.errors import RatingsInvalid, SettingsInvalid
 
 

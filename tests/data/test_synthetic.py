@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from discreet.data import Ratings, synthetic
-from discreet.data.draws import draw_weighted
+from discreet.data.synthetic import draw_weighted
 from discreet.errors import SettingsInvalid
 from discreet.types import Floats
 

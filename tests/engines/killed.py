@@ -18,8 +18,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from discreet.catalogue.columns import Columns
 from discreet.data import preparation, prepare
-from discreet.data.rows import Columns
 from discreet.data.rules import ROW_BY_ROW
 from discreet.methods.budgeted.estimator import BudgetedALS
 from discreet.methods.checkpoint import Checkpoint

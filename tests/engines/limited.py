@@ -19,8 +19,8 @@ import numpy as np
 import polars as pl
 
 from discreet import Catalogue, Ratings
+from discreet.catalogue.columns import Columns
 from discreet.data import StoredRatings, preparation, prepare
-from discreet.data.rows import Columns
 from discreet.data.rules import ROW_BY_ROW
 
 CATALOGUE = Catalogue(list(range(2_000)))

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from discreet import Catalogue, Ratings
+from discreet.catalogue.columns import Columns
 from discreet.data import StoredRatings, prepare
-from discreet.data.rows import Columns
 from discreet.data.rules import ROW_BY_ROW, RowRules
 
 N_ITEMS = 12

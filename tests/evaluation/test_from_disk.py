@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from discreet import Ratings
+from discreet.catalogue.columns import Columns
 from discreet.data import StoredRatings, prepare
-from discreet.data.rows import Columns
 from discreet.data.rules import ROW_BY_ROW
 from discreet.errors import HistoryInvalid, RatingsInvalid
 from discreet.evaluation import evaluate_ranking, evaluate_ratings

@@ -21,7 +21,7 @@ CHECK = """
 KINDS = ["float32", "float64"]
 import numpy as np
 from discreet import kernels
-from discreet.kernels import registers
+from discreet.kernels import tiles
 from tests.kernels import reference
 from tests.kernels.worlds import noisy_moments, sparse_rows, whole
 
@@ -48,7 +48,7 @@ hits = [sum(f.stats.cache_hits.values()) for f in
         (rows._solve_rows, items._item_moments, ranking._top_n)]
 misses = [sum(f.stats.cache_misses.values()) for f in
           (rows._solve_rows, items._item_moments, ranking._top_n)]
-print(registers.X86, registers.BYTES, registers.WIDE, hits, misses)
+print(tiles.X86, tiles.BYTES, tiles.WIDE, hits, misses)
 """
 
 

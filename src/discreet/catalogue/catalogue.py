@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from discreet.catalogue.columns import no_column
 from discreet.catalogue.feature_columns import FeatureNames, read_kinds
 from discreet.catalogue.features import FeatureEncoder, ItemFeatures
 from discreet.catalogue.ids import Id, IdArray, Ids, alike, as_ids, infer_ids, plain_integer, positions
-from discreet.catalogue.names import no_column
 from discreet.catalogue.tables import STANDARD_INPUT, TABLE_ERRORS, Scan, opened, scan_table
 from discreet.errors import CatalogueInvalid
 from discreet.privacy.costs import Carried

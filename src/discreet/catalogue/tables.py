@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from discreet.catalogue.names import no_file
+from discreet.catalogue.columns import no_file
 
 __all__ = [
     "PACKED",

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from discreet.catalogue import scan_table
-from discreet.catalogue.names import no_column
+from discreet.catalogue.columns import no_column
 from discreet.cli.options import TextFile, WholeRows
 from discreet.cli.output import (
     Answer,
@@ -26,7 +26,7 @@ from discreet.cli.output import (
 from discreet.cli.request import argument, option, takes
 from discreet.cli.where import Place, Reader
 from discreet.data.readers import TextFormat, readable
-from discreet.data.times import read_moments
+from discreet.data.splits import read_moments
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.evaluation.protocol import Only, no_errors
 from discreet.evaluation.protocol import evaluate as evaluate_model

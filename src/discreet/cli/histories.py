@@ -15,7 +15,7 @@ from typing import Any, Literal
 import polars as pl
 
 from discreet.catalogue import TABLE_ERRORS, scan_items
-from discreet.catalogue.names import closest, no_column
+from discreet.catalogue.columns import closest, no_column
 from discreet.cli.output import Output
 from discreet.cli.request import argument, option
 from discreet.cli.where import Place

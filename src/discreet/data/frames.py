@@ -21,7 +21,8 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.catalogue import Catalogue, IdArray, Ids, as_ids
-from discreet.data.rows import Arrays, Columns, arrange, bring_inside, check_columns, check_range, check_used
+from discreet.catalogue.columns import Columns, check_columns, check_range
+from discreet.data.rows import Arrays, arrange, bring_inside, check_used
 from discreet.data.rules import LeftOut, RowRules, check_dropped
 from discreet.errors import RatingsInvalid
 

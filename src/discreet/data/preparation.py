@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from discreet.catalogue import Catalogue, infer_ids
+from discreet.catalogue.columns import Columns
 from discreet.catalogue.tables import PACKED, STANDARD_INPUT, is_plain
 from discreet.data.readers import (
     PLAIN_TEXT,
@@ -31,7 +32,7 @@ from discreet.data.readers import (
     readable,
     scan_files,
 )
-from discreet.data.rows import Arrays, Columns, check_reading, check_used, group, read_rows
+from discreet.data.rows import Arrays, check_reading, check_used, group, read_rows
 from discreet.data.rules import LeftOut, RowRules, check_dropped
 from discreet.data.stored import MANIFEST, BlockEntry, Manifest, StoredRatings, StoredReading, deal
 from discreet.errors import RatingsInvalid

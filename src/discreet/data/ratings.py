@@ -12,17 +12,9 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.catalogue import Catalogue, Id, IdArray, Ids, RatingScale, as_ids, positions
+from discreet.catalogue.columns import Columns, check_columns
 from discreet.data import readers
-from discreet.data.rows import (
-    Columns,
-    arrange,
-    check_columns,
-    check_reading,
-    check_used,
-    group,
-    read_ids,
-    read_rows,
-)
+from discreet.data.rows import arrange, check_reading, check_used, group, read_ids, read_rows
 from discreet.data.rules import (
     NOTHING,
     ROW_BY_ROW,

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import polars as pl
 
 from discreet.catalogue import TABLE_ERRORS, infer_ids, scan_table
+from discreet.catalogue.columns import Columns, check_columns
 from discreet.catalogue.tables import STANDARD_INPUT, Scan, find_separator, kind_of
-from discreet.data.rows import Columns, check_columns
 from discreet.errors import RatingsInvalid
 
 __all__ = [

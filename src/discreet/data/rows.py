@@ -10,7 +10,6 @@ another user. See ``proofs/reading.md``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -18,20 +17,16 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.catalogue import Catalogue, IdArray, Ids, as_ids, positions
-from discreet.catalogue.names import no_column
-from discreet.catalogue.scale import why_no_range
+from discreet.catalogue.columns import Columns, Range, check_range
 from discreet.data.rules import Duplicates, LeftOut, RowRules
 from discreet.errors import RatingsInvalid
 from discreet.types import Bools, Floats, Ints
 
 __all__ = [
     "Arrays",
-    "Columns",
     "Rows",
     "arrange",
     "bring_inside",
-    "check_columns",
-    "check_range",
     "check_reading",
     "check_used",
     "group",
@@ -41,55 +36,8 @@ __all__ = [
     "read_values",
 ]
 
-Range = tuple[float, float]
-
 TIMES = ("time", "time exactly", "time text")
 """Columns that sort by time."""
-
-
-class Columns(NamedTuple):
-    """Which column holds what; no rating column: implicit feedback. Times say which of repeated rows is the last."""
-
-    user: str
-    item: str
-    rating: str | None = None
-    time: str | None = None
-
-    def names(self) -> list[str]:
-        """The columns that are read."""
-        return [name for name in self if name is not None]
-
-
-def check_columns(present: Sequence[str], columns: Columns) -> None:
-    """Refuse a table that lacks a named column, or one column named for two things."""
-    for name in columns.names():
-        if name not in present:
-            raise RatingsInvalid(no_column(name, present))
-    if len(set(columns.names())) < len(columns.names()):
-        named = [what for what, name in columns._asdict().items() if name is not None]
-        raise RatingsInvalid(f"{', '.join(named[:-1])} and {named[-1]} must be different columns")
-
-
-def check_range(rating_range: Range | None, rated: bool) -> Range | None:
-    """The range as two floats; it must come with ratings and only with them."""
-    if rating_range is None:
-        if rated:
-            raise RatingsInvalid(
-                "a rating column needs the public range of its scale, which is never read off the data: give "
-                "rating_range=(lowest, highest), or leave the rating column out for implicit feedback"
-            )
-        return None
-    if not rated:
-        raise RatingsInvalid(
-            "a rating range without a rating column: name the column, or leave the range out"
-        )
-    try:
-        low, high = (float(bound) for bound in rating_range)
-    except (TypeError, ValueError):
-        raise RatingsInvalid(f"the rating range {rating_range!r} is not a pair of numbers") from None
-    if wrong := why_no_range(low, high):
-        raise RatingsInvalid(wrong)
-    return low, high
 
 
 def check_reading(columns: Columns, rating_range: Range | None, rules: RowRules) -> Range | None:

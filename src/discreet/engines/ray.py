@@ -22,8 +22,8 @@ from discreet.data.stored import StoredRatings
 from discreet.engines.cluster import WorkerPlace, place_workers, share_blocks
 from discreet.engines.disk import DiskEngine
 from discreet.errors import DiscreetError, RatingsInvalid, SettingsInvalid, Unreachable
-from discreet.kernels.registers import arithmetic
 from discreet.kernels.threads import set_threads
+from discreet.kernels.tiles import arithmetic
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.public.protocol import Progress
 from discreet.methods.public.query import Query
@@ -158,7 +158,7 @@ class Worker:
     """Some users, in a process of their own. It keeps nothing: another process with the same files can take its place.
 
     ``numbers`` are those of the blocks whose users are this worker's; ``version`` and ``rounding`` (see
-    :func:`~discreet.kernels.registers.arithmetic`) are those of the process that started the run.
+    :func:`~discreet.kernels.tiles.arithmetic`) are those of the process that started the run.
 
     **Privacy.** Which worker computes a user follows from everybody's blocks. Where nodes rounded differently, one user
     more would move others to another node, and so their contributions; nodes of another kind are refused. What

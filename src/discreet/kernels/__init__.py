@@ -10,19 +10,24 @@ from discreet.kernels.entries import (
     dot_pairs,
     lowest_entries,
     residuals,
-    row_squares,
-    row_sums,
-    transpose,
+    square_norms,
+    transform_rows,
     truncated,
 )
-from discreet.kernels.items import item_moments, item_sums, item_weights, user_moment
-from discreet.kernels.pair_sums import add_pairs, amount_sums, co_moment, pair_place
-from discreet.kernels.ranking import top_n
+from discreet.kernels.items import (
+    co_moment,
+    item_moments,
+    item_sums,
+    item_weights,
+    one_blas_thread,
+    pair_place,
+    solve_items,
+    user_moment,
+)
+from discreet.kernels.ranking import Table, table_scores, table_top, top_n
 from discreet.kernels.rows import solve_rows
-from discreet.kernels.solve import solve_items
-from discreet.kernels.table_scores import Table, table_scores, table_top
-from discreet.kernels.threads import by_rows, get_threads, one_blas_thread, set_threads, threads
-from discreet.kernels.transform import square_norms, transform_rows
+from discreet.kernels.sums import add_pairs, amount_sums, row_squares, row_sums, transpose
+from discreet.kernels.threads import by_rows, get_threads, set_threads, threads
 
 __all__ = [
     "Table",

@@ -1,7 +1,7 @@
-"""Entries of sparse rows, by NumPy and SciPy: sums over each row, inner products, order.
+"""Rows one by one: a matrix applied to each, their lengths, inner products and order of their entries.
 
-A row's numbers depend on that row alone and are added one after another: on the private side of a release nothing of
-one user may move another's.
+A row's numbers depend on that row alone: on the private side of a release nothing of one user may move another's. A
+matrix product by BLAS may round a row differently when there is one row more, and so does ``np.einsum`` a long one.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from discreet.kernels.checks import check_index, check_rows, check_shapes, check_starts
-from discreet.kernels.compile import kernel
+from discreet.kernels.checks import check_index, check_shapes, check_starts
+from discreet.kernels.compile import exact_kernel, kernel
 from discreet.kernels.threads import claim, share
 from discreet.types import Array, Bools, Floats, Indices, Ints, Shorts
 
@@ -23,9 +21,8 @@ __all__ = [
     "longest_first",
     "lowest_entries",
     "residuals",
-    "row_squares",
-    "row_sums",
-    "transpose",
+    "square_norms",
+    "transform_rows",
     "truncated",
 ]
 
@@ -46,34 +43,6 @@ def above_offsets(
     above: Array = np.subtract(values, centre, dtype=np.float64)
     above -= offsets[items]
     return above.astype(kind, copy=False)
-
-
-def row_sums(indptr: Indices, values: Array) -> Floats:
-    """Sum of the values of each row, in double precision."""
-    check_starts(indptr, len(values))
-    return _sums(indptr, np.zeros(len(values), np.int32), values, np.ones(1))
-
-
-def row_squares(
-    indptr: Indices, items: Indices, weights: Array | None = None, values: Array | Shorts | None = None
-) -> Floats:
-    """Sum over each row's entries of ``(weights[item] * value) ** 2``; what is left out counts as 1.
-
-    Parameters
-    ----------
-    indptr, items
-        Compressed sparse rows.
-    weights
-        One for each item.
-    values
-        One for each entry: floats, or int16.
-    """
-    check_rows(indptr, items, 2**31 - 1 if weights is None else len(weights))
-    check_shapes(values=(values, items.shape))
-    squares = np.ones(len(items)) if values is None else np.square(values, dtype=np.float64)
-    if weights is None:
-        return _sums(indptr, np.zeros(len(items), np.int32), squares, np.ones(1))
-    return _sums(indptr, items, squares, np.square(weights, dtype=np.float64))
 
 
 def truncated(indptr: Indices, values: Array, scales: Array) -> Shorts:
@@ -129,38 +98,8 @@ def longest_first(indptr: Indices) -> Ints:
     return order
 
 
-def transpose(indptr: Indices, items: Indices, n_items: int) -> tuple[Ints, NDArray[np.int32], Ints]:
-    """The same entries item by item.
-
-    Parameters
-    ----------
-    indptr, items
-        Entries user by user (compressed sparse rows).
-    n_items
-        Number of items; every entry of `items` must be below it.
-
-    Returns
-    -------
-    t_indptr, t_users, t_position
-        Where each item's entries start, their users in rising order, and where each entry stands in user order.
-    """
-    check_rows(indptr, items, n_items)
-    turned = _matrix(indptr, items, np.arange(len(items)), n_items).tocsc()
-    return turned.indptr.astype(np.int64), turned.indices.astype(np.int32), turned.data
-
-
 def _owners(indptr: Indices) -> Ints:
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-
-
-def _matrix(indptr: Indices, items: Indices, values: Array | Ints, width: int) -> Any:
-    return csr_array((values, items, indptr), shape=(len(indptr) - 1, width))
-
-
-def _sums(indptr: Indices, items: Indices, values: Array, weights: Array) -> Floats:
-    """Sum of ``value * weights[item]`` over each row, one entry after another."""
-    sums: Floats = _matrix(indptr, items, np.asarray(values, np.float64), len(weights)) @ weights
-    return sums
 
 
 @kernel
@@ -173,3 +112,50 @@ def _dot_pairs(counter: Any, grain: int, rows: Any, cols: Any, left: Any, right:
                 total += left[rows[k], c] * right[cols[k], c]
             out[k] = total
         start = claim(counter, 1) * CHUNK
+
+
+def transform_rows(rows: Array, matrix: Array) -> Floats:
+    """``rows @ matrix.T`` in float64 (n x d, and width x d), each sum in the order of the columns."""
+    check_shapes(matrix=(matrix, (len(matrix), rows.shape[1])))
+    out = np.zeros((len(rows), len(matrix)))
+    share(
+        _transform_rows,
+        len(rows),
+        float(rows.size) * len(matrix),
+        np.ascontiguousarray(rows, np.float64),
+        np.ascontiguousarray(matrix.T, np.float64),
+        out,
+    )
+    return out
+
+
+def square_norms(rows: Array) -> Floats:
+    """Squared length of every row in float64, summed in the same order whatever stands beside it."""
+    out = np.empty(len(rows))
+    share(_square_norms, len(rows), float(rows.size), np.ascontiguousarray(rows, np.float64), out)
+    return out
+
+
+@kernel
+def _square_norms(counter: Any, grain: int, rows: Any, out: Any) -> None:
+    first = claim(counter, grain)
+    while first < len(out):
+        for i in range(first, min(first + grain, len(out))):
+            total = 0.0
+            for c in range(rows.shape[1]):
+                total += rows[i, c] * rows[i, c]
+            out[i] = total
+        first = claim(counter, grain)
+
+
+@exact_kernel
+def _transform_rows(counter: Any, grain: int, rows: Any, columns: Any, out: Any) -> None:
+    first = claim(counter, grain)
+    while first < len(out):
+        for i in range(first, min(first + grain, len(out))):
+            total = out[i]
+            for c in range(rows.shape[1]):
+                value, column = rows[i, c], columns[c]
+                for k in range(len(total)):
+                    total[k] += value * column[k]
+        first = claim(counter, grain)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
@@ -23,9 +23,8 @@ from typing import Any
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
-from threadpoolctl import ThreadpoolController
 
-__all__ = ["by_rows", "claim", "get_threads", "one_blas_thread", "set_threads", "share", "threads"]
+__all__ = ["by_rows", "claim", "get_threads", "set_threads", "share", "threads"]
 
 SMALL_WORK = 500_000
 """Multiplications for which it is worth to wake one more thread."""
@@ -132,14 +131,3 @@ def claim(typing_context: Any, counter: Any, amount: Any) -> Any:
         return builder.atomic_rmw("add", array.data, args[1], "monotonic")
 
     return types.intp(counter, types.intp), emit
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through all loaded libraries: some milliseconds, so once
-
-
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Inside, BLAS and LAPACK use the calling thread only: the kernels bring their own threads."""
-    limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limited

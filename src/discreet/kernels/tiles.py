@@ -9,6 +9,9 @@ into vector code only where it can prove that no two arrays overlap, and with ma
 eight times slower); calls to a BLAS spend most of their time copying for the sizes met here, tens to a few hundred
 columns and a short sum.
 
+Matrices here are C-contiguous, padded to whole vectors (`padded`), 64-byte aligned, and symmetric ones hold their upper
+triangle only; what stands below the diagonal blocks, in a register with them, counts for nothing.
+
 Every number of C is one sum in the order of k, whatever its place in the tile, so equal columns give equal results
 bit for bit and no result depends on how the work was cut.
 """
@@ -18,15 +21,79 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import llvmlite.binding
+import numba
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.registry import cpu_target
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-from discreet.kernels.registers import BYTES, HEIGHT, WIDE
+from discreet.kernels.compile import kernel
+from discreet.types import Array
 
-__all__ = ["add_narrow", "add_wide", "load", "splat", "store", "subtract_narrow", "subtract_wide", "total"]
+__all__ = [
+    "BYTES",
+    "HEIGHT",
+    "WIDE",
+    "X86",
+    "add_product",
+    "add_square",
+    "aligned",
+    "arithmetic",
+    "clear",
+    "lanes",
+    "load",
+    "padded",
+    "splat",
+    "store",
+    "subtract_square",
+    "total",
+]
+
+HEIGHT = 8
+"""Rows of a tile. With two vectors a row this is 16 sums in flight: enough to hide the latency of the adder."""
+
+
+def arithmetic() -> tuple[str, ...]:
+    """What decides how a machine rounds: its processor, what code is compiled for, and who compiled it.
+
+    Two machines with the same answer give the same bits. The processor itself counts beside numba's target, because
+    NumPy and BLAS choose their loops by it.
+    """
+    software = f"NumPy {np.__version__}, numba {numba.__version__}"
+    return llvmlite.binding.get_host_cpu_name(), software, *cpu_target.target_context.codegen().magic_tuple()
+
+
+def _target() -> tuple[bool, frozenset[str]]:
+    """Whether code is compiled for x86, and the extensions it may use.
+
+    Asked of numba rather than of the processor, because numba's settings can exclude some, and because machine code
+    on disk is kept apart by exactly this answer.
+    """
+    triple, _, features = cpu_target.target_context.codegen().magic_tuple()
+    return triple.startswith("x86_64"), frozenset(features.split(","))
+
+
+X86, _EXTENSIONS = _target()
+BYTES = 64 if "+avx512bw" in _EXTENSIONS else 32 if "+avx2" in _EXTENSIONS else 16
+"""Width of a vector register."""
+WIDE = 2 if "+avx512bw" in _EXTENSIONS or not X86 else 1
+"""Most vectors in a row of a tile: two where there are 32 registers, one where there are 16."""
+
+
+def lanes(dtype: Any) -> int:
+    """Numbers in one vector register."""
+    return BYTES // int(np.dtype(dtype).itemsize)
+
+
+def padded(columns: int, dtype: Any) -> int:
+    """Columns rounded up to whole vectors and whole tiles."""
+    step = max(lanes(dtype), HEIGHT)
+    return -(-columns // step) * step
+
 
 _WORD, _INDEX = ir.IntType(64), ir.IntType(32)
 
@@ -207,5 +274,58 @@ def _tile(wide: int, keep: str) -> Any:
     return intrinsic(typed)
 
 
-add_narrow, add_wide = _tile(1, "fadd"), _tile(WIDE, "fadd")
-subtract_narrow, subtract_wide = _tile(1, "fsub"), _tile(WIDE, "fsub")
+_add_narrow, _add_wide = _tile(1, "fadd"), _tile(WIDE, "fadd")
+_subtract_narrow, _subtract_wide = _tile(1, "fsub"), _tile(WIDE, "fsub")
+
+
+@kernel
+def aligned(rows: int, columns: int, like: Array) -> Array:
+    """A zeroed matrix that starts on a cache line, of the dtype of `like`."""
+    slack = BYTES // like.itemsize
+    raw = np.zeros(rows * columns + slack, like.dtype)
+    skip = (-raw.ctypes.data % BYTES) // like.itemsize
+    return raw[skip : skip + rows * columns].reshape((rows, columns))
+
+
+@kernel
+def clear(A: Array) -> None:
+    """Set a matrix to zero."""
+    for p in range(A.shape[0]):
+        for c in range(A.shape[1]):
+            A[p, c] = 0
+
+
+@kernel
+def add_product(C: Array, i: int, j: int, stop: int, A: Array, p: int, B: Array, q: int, k: int) -> None:
+    """``C[i:i+8, j:stop] += A[:k, p:p+8].T @ B[:k, q:]``, `j` and `stop` on vector borders."""
+    step = BYTES // A.itemsize
+    while j + WIDE * step <= stop:
+        _add_wide(C, i, j, A, p, B, q, k)
+        j += WIDE * step
+        q += WIDE * step
+    while j < stop:
+        _add_narrow(C, i, j, A, p, B, q, k)
+        j += step
+        q += step
+
+
+@kernel
+def add_square(C: Array, A: Array, k: int, d: int) -> None:
+    """Upper triangle of ``C += A[:k].T @ A[:k]`` for the first `d` rows."""
+    step = BYTES // A.itemsize
+    for i in range(0, d, HEIGHT):
+        start = i // step * step
+        add_product(C, i, start, C.shape[1], A, i, A, start, k)
+
+
+@kernel
+def subtract_square(C: Array, i: int, A: Array, k: int) -> None:
+    """``C[i:i+8, i:] -= A[:k, i:i+8].T @ A[:k, i:]``: eight rows of an upper triangle."""
+    step = BYTES // A.itemsize
+    j = i // step * step
+    while j + WIDE * step <= C.shape[1]:
+        _subtract_wide(C, i, j, A, i, A, j, k)
+        j += WIDE * step
+    while j < C.shape[1]:
+        _subtract_narrow(C, i, j, A, i, A, j, k)
+        j += step

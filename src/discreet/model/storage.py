@@ -29,7 +29,7 @@ import numpy as np
 import safetensors.numpy
 
 from discreet.catalogue import Catalogue
-from discreet.catalogue.names import no_file
+from discreet.catalogue.columns import no_file
 from discreet.errors import DiscreetError, ModelInvalid
 from discreet.model.directory import replace_directory
 from discreet.model.item_side import ItemSide

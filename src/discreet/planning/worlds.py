@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.catalogue import Catalogue, Goal
-from discreet.data.draws import activity, draw_weighted, popularity
 from discreet.data.ratings import Ratings
+from discreet.data.synthetic import activity, draw_weighted, popularity
 from discreet.errors import SettingsInvalid
 from discreet.types import Floats
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from discreet.devices.collector.admin import Admin
+from discreet.devices.collector.operations import KINDS
 from discreet.devices.collector.task_config import TaskConfig
 from discreet.devices.device.question import Question
 from discreet.errors import Refused
-from discreet.operations import KINDS
 from tests.devices.support.running import CONFIG, Running, asked_devices, wait_until
 
 TOKEN = "0123456789abcdef"

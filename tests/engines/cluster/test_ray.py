@@ -26,7 +26,7 @@ from discreet.engines.cluster import Cluster
 from discreet.engines.memory import MemoryEngine
 from discreet.engines.ray import RayEngine
 from discreet.errors import RatingsInvalid, SettingsInvalid, Unreachable
-from discreet.kernels.registers import arithmetic
+from discreet.kernels.tiles import arithmetic
 from discreet.methods.method import PrivateMethod
 from discreet.methods.published.private.baselines import BaselineContributions
 from discreet.methods.published.public.baselines import ChoicesQuery

@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from discreet import Budget, BudgetedALS, kernels
+from discreet.catalogue.columns import Columns
 from discreet.data import prepare, synthetic
-from discreet.data.rows import Columns
 from discreet.engines.disk import DiskEngine
 from discreet.engines.gpu import PER_ENTRY, PER_RATING, GpuEngine
 from discreet.engines.memory import MemoryEngine

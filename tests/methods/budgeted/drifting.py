@@ -6,11 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.data.draws import activity, draw_weighted, popularity
+from discreet.catalogue.columns import check_range
 from discreet.data.ratings import Ratings
-from discreet.data.rows import check_range
 from discreet.data.splits import Rng
-from discreet.data.synthetic import factors, items_of, moods_of, most_items, offsets_of, on_scale, stars_of
+from discreet.data.synthetic import (
+    activity,
+    draw_weighted,
+    factors,
+    items_of,
+    moods_of,
+    most_items,
+    offsets_of,
+    on_scale,
+    popularity,
+    stars_of,
+)
 from discreet.errors import SettingsInvalid
 from discreet.types import Floats
 

@@ -36,7 +36,7 @@ from discreet.cli.output import (
 from discreet.cli.request import argument, option, takes
 from discreet.data.ratings import Ratings
 from discreet.data.readers import check_lines, readable, without_types
-from discreet.data.rows import Columns, check_columns
+from discreet.catalogue.columns import Columns, check_columns
 from discreet.errors import RatingsInvalid, Refused, SettingsInvalid
 from discreet.model import Model
 from discreet.model.folder import save_once

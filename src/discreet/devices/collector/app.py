@@ -23,11 +23,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope
 
+from discreet.devices.collector.operations import Counts, Gauge, Log, prometheus
 from discreet.devices.collector.store import EARLY, Store, Writer
 from discreet.devices.collector.task_config import Close, Delete, Report, TaskConfig
 from discreet.devices.collector.tasks import Tasks, read_tasks
 from discreet.errors import SettingsInvalid
-from discreet.operations import Counts, Gauge, Log, prometheus
 from discreet.web.server import REFUSALS, Limits, Measured, ServerSettings, presents, refusal, run_server
 
 __all__ = ["CollectorSettings", "make_app", "serve"]

@@ -19,13 +19,13 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from discreet.devices.collector import store as stored
+from discreet.devices.collector.operations import Log
 from discreet.devices.collector.store import Store, Writer
 from discreet.devices.collector.task_config import TaskConfig
 from discreet.devices.device.question import Question
 from discreet.devices.estimator import Estimator
 from discreet.devices.learner import Estimate, Learner
 from discreet.errors import DiscreetError, SettingsInvalid
-from discreet.operations import Log
 from discreet.web.server import explain
 
 __all__ = ["Task", "Tasks", "read_tasks"]

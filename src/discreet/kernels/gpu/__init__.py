@@ -10,10 +10,15 @@ Needs the extra ``gpu``. Two kinds of code, because two things are asked of it:
 - Afterwards everything is whole numbers, and sums are exact in any order: int64, or float64 below 2^53.
 """
 
-from discreet.kernels.gpu.csr import Csr
-from discreet.kernels.gpu.items import item_moments, item_sums, item_weights, user_moment
-from discreet.kernels.gpu.solve import MOST_RANK, solve_users
-from discreet.kernels.gpu.users import square_norms, transform_users, user_residuals, user_sums
+from discreet.kernels.gpu.csr import Csr, item_moments, item_sums, item_weights, user_moment
+from discreet.kernels.gpu.users import (
+    MOST_RANK,
+    solve_users,
+    square_norms,
+    transform_users,
+    user_residuals,
+    user_sums,
+)
 
 __all__ = [
     "MOST_RANK",

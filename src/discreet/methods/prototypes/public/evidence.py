@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.catalogue import RatingScale
-from discreet.kernels.threads import one_blas_thread
+from discreet.kernels import one_blas_thread
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.methods.shared.public.shrinkage import estimate
 from discreet.model.fold_in import Ridge

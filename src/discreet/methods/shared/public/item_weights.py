@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from discreet.kernels.threads import one_blas_thread
+from discreet.kernels import one_blas_thread
 from discreet.types import Floats
 
 __all__ = ["ItemWeights"]

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from discreet.kernels.threads import one_blas_thread
+from discreet.kernels import one_blas_thread
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.types import Floats
 

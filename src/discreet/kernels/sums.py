@@ -1,7 +1,8 @@
-"""Exact sums over users of what each says about their items, and about every pair of them.
+"""Sums that lists are made of: over each row's entries, and over users for every item and every pair of items.
 
-A user has one whole number, and one small whole number at each of their items. Sums are 64-bit integers, modulo 2^64,
-so they are the same in whatever order they are added up.
+A row's numbers depend on that row alone and are added one after another: on the private side of a release nothing of
+one user may move another's. Sums over users are of whole numbers, 64-bit integers modulo 2^64, so they are the same in
+whatever order they are added up.
 """
 
 from __future__ import annotations
@@ -9,54 +10,83 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from discreet.kernels.checks import check_ascending, check_rows, check_shapes
+from discreet.kernels.checks import check_ascending, check_rows, check_shapes, check_starts
 from discreet.kernels.compile import kernel
-from discreet.kernels.entries import transpose
 from discreet.kernels.threads import claim, share
-from discreet.types import Floats, Indices
+from discreet.types import Array, Floats, Indices, Ints, Shorts
 
-__all__ = ["add_pairs", "amount_sums", "co_moment", "pair_place"]
-
-Ints = npt.NDArray[np.int64]
+__all__ = ["add_pairs", "amount_sums", "row_squares", "row_sums", "transpose"]
 
 # Entries that are worked on together: they stay in the cache beside the row of pairs that they are added to.
 _PIECE = 1 << 19
 
 
-def amount_sums(
-    indptr: Indices, items: Indices, amounts: Ints, values: npt.NDArray[np.int16], n_items: int
-) -> Ints:
+def row_sums(indptr: Indices, values: Array) -> Floats:
+    """Sum of the values of each row, in double precision."""
+    check_starts(indptr, len(values))
+    return _sums(indptr, np.zeros(len(values), np.int32), values, np.ones(1))
+
+
+def row_squares(
+    indptr: Indices, items: Indices, weights: Array | None = None, values: Array | Shorts | None = None
+) -> Floats:
+    """Sum over each row's entries of ``(weights[item] * value) ** 2``; what is left out counts as 1.
+
+    Parameters
+    ----------
+    indptr, items
+        Compressed sparse rows.
+    weights
+        One for each item.
+    values
+        One for each entry: floats, or int16.
+    """
+    check_rows(indptr, items, 2**31 - 1 if weights is None else len(weights))
+    check_shapes(values=(values, items.shape))
+    squares = np.ones(len(items)) if values is None else np.square(values, dtype=np.float64)
+    if weights is None:
+        return _sums(indptr, np.zeros(len(items), np.int32), squares, np.ones(1))
+    return _sums(indptr, items, squares, np.square(weights, dtype=np.float64))
+
+
+def transpose(indptr: Indices, items: Indices, n_items: int) -> tuple[Ints, NDArray[np.int32], Ints]:
+    """The same entries item by item.
+
+    Parameters
+    ----------
+    indptr, items
+        Entries user by user (compressed sparse rows).
+    n_items
+        Number of items; every entry of `items` must be below it.
+
+    Returns
+    -------
+    t_indptr, t_users, t_position
+        Where each item's entries start, their users in rising order, and where each entry stands in user order.
+    """
+    check_rows(indptr, items, n_items)
+    turned = _matrix(indptr, items, np.arange(len(items)), n_items).tocsc()
+    return turned.indptr.astype(np.int64), turned.indices.astype(np.int32), turned.data
+
+
+def amount_sums(indptr: Indices, items: Indices, amounts: Ints, values: Shorts, n_items: int) -> Ints:
     """For every item the sum over its users of ``amount * value``."""
     check_rows(indptr, items, n_items)
     check_shapes(values=(values, items.shape), amounts=(amounts, (len(indptr) - 1,)))
-    shape = len(indptr) - 1, n_items
-    rows: Any = csr_array((values.astype(np.int64), items, indptr), shape=shape)
-    sums: Ints = rows.T @ np.asarray(amounts, np.int64)
+    sums: Ints = _matrix(indptr, items, values.astype(np.int64), n_items).T @ np.asarray(amounts, np.int64)
     return sums
 
 
-def co_moment(indptr: Indices, items: Indices, values: npt.NDArray[np.int16], n_items: int) -> Floats:
-    """Sum over rows of ``y y^T``, where row i has ``values`` at its items (ascending) and zeros elsewhere: exact."""
-    pairs = np.zeros(n_items * (n_items - 1) // 2, np.int64)
-    add_pairs(indptr, items, np.ones(len(indptr) - 1, np.int64), values, n_items, pairs)
-    out = np.zeros((n_items, n_items))
-    for first in range(n_items - 1):
-        start = first * (2 * n_items - first - 1) // 2
-        out[first, first + 1 :] = out[first + 1 :, first] = pairs[start : start + n_items - first - 1]
-    out[np.diag_indices(n_items)] = np.bincount(items, np.square(values, dtype=np.float64), minlength=n_items)
-    return out
-
-
 def add_pairs(
-    indptr: Indices, items: Indices, amounts: Ints, values: npt.NDArray[np.int16], n_items: int, out: Ints
+    indptr: Indices, items: Indices, amounts: Ints, values: Shorts, n_items: int, out: Ints
 ) -> None:
     """Add to every pair of items i < j the sum over users of ``amount * value_i * value_j``.
 
     Items of a row are strictly ascending. The pairs are one array, row by row of the triangle above the diagonal:
-    (0, 1), (0, 2), ... (`pair_place`). Work: half the sum of squared row lengths; a row of pairs is one thread's own.
+    (0, 1), (0, 2), .... Work: half the sum of squared row lengths; a row of pairs is one thread's own.
     """
     check_rows(indptr, items, n_items)
     check_ascending(indptr, items)
@@ -94,10 +124,14 @@ def add_pairs(
         first = users.stop
 
 
-def pair_place(low: Indices, high: Indices, n_items: int) -> Ints:
-    """Where the pair of items ``low < high`` is among all pairs."""
-    low = np.asarray(low, np.int64)
-    return low * (2 * n_items - low - 1) // 2 + np.asarray(high, np.int64) - low - 1
+def _matrix(indptr: Indices, items: Indices, values: Array | Ints, width: int) -> Any:
+    return csr_array((values, items, indptr), shape=(len(indptr) - 1, width))
+
+
+def _sums(indptr: Indices, items: Indices, values: Array, weights: Array) -> Floats:
+    """Sum of ``value * weights[item]`` over each row, one entry after another."""
+    sums: Floats = _matrix(indptr, items, np.asarray(values, np.float64), len(weights)) @ weights
+    return sums
 
 
 @kernel

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from discreet import kernels
-from discreet.kernels import pair_sums
-from discreet.kernels.pair_sums import pair_place
+from discreet.kernels import pair_place, sums
 from tests.kernels.worlds import sparse_rows
 
 SMALL = np.iinfo(np.int16)
@@ -64,7 +63,7 @@ WORLDS = {
 @pytest.mark.parametrize("name", list(WORLDS))
 def test_sums_are_those_of_plain_integers(name, piece, monkeypatch):
     """However many entries are worked on together."""
-    monkeypatch.setattr(pair_sums, "_PIECE", piece)
+    monkeypatch.setattr(sums, "_PIECE", piece)
     rows = WORLDS[name]
     singles, pairs = plainly(*rows)
     for threads in (1, 2, 3):
