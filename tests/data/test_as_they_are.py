@@ -14,9 +14,8 @@ import pyarrow as pa
 import pytest
 
 from discreet import Catalogue, Ratings, RatingsInvalid
-from discreet.catalogue.columns import Columns
+from discreet.catalogue.columns import Columns, TextFormat
 from discreet.data import prepare
-from discreet.data.readers import TextFormat
 from discreet.data.rules import RowRules
 
 TEXT = "who;what;stars\nzoë;é;3,5\nal;y;4\nal;é;1\n"

@@ -12,7 +12,17 @@ from typing import NamedTuple, TypeAlias
 from discreet.catalogue.scale import why_no_range
 from discreet.errors import RatingsInvalid
 
-__all__ = ["Columns", "Range", "check_columns", "check_range", "closest", "no_column", "no_file"]
+__all__ = [
+    "PLAIN_TEXT",
+    "Columns",
+    "Range",
+    "TextFormat",
+    "check_columns",
+    "check_range",
+    "closest",
+    "no_column",
+    "no_file",
+]
 
 Range: TypeAlias = tuple[float, float]
 """Lowest and highest possible rating."""
@@ -32,6 +42,17 @@ class Columns(NamedTuple):
     def names(self) -> list[str]:
         """The columns that are read."""
         return [name for name in self if name is not None]
+
+
+class TextFormat(NamedTuple):
+    """How text is written: what sets columns apart (found in the first line), and its encoding (UTF-8)."""
+
+    separator: str | None = None
+    encoding: str | None = None
+
+
+PLAIN_TEXT = TextFormat()
+"""UTF-8, with whatever separator the first line has."""
 
 
 def check_columns(present: Sequence[str], columns: Columns) -> None:

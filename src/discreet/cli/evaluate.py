@@ -25,7 +25,8 @@ from discreet.cli.output import (
 )
 from discreet.cli.request import argument, option, takes
 from discreet.cli.where import Place, Reader
-from discreet.data.readers import TextFormat, readable
+from discreet.catalogue.columns import TextFormat
+from discreet.data.readers import readable
 from discreet.data.splits import read_moments
 from discreet.errors import RatingsInvalid, SettingsInvalid
 from discreet.evaluation.protocol import Only, no_errors

@@ -119,7 +119,7 @@ PUBLIC = (
     "discreet.statements",
     *(
         f"discreet.catalogue.{what}"
-        for what in ("catalogue", "features", "feature_columns", "feature_groups", "names")
+        for what in ("catalogue", "features", "feature_columns", "feature_groups", "columns")
     ),
     *(f"discreet.privacy.{what}" for what in ("costs", "selection", "statement")),
 )

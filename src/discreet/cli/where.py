@@ -19,13 +19,12 @@ import click
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from discreet.catalogue import Catalogue
-from discreet.catalogue.columns import Columns
+from discreet.catalogue.columns import Columns, TextFormat
 from discreet.catalogue.tables import STANDARD_INPUT
 from discreet.cli.request import Request, option
 from discreet.data import StoredRatings, prepare
 from discreet.data.preparation import fits_into_memory
 from discreet.data.ratings import Ratings
-from discreet.data.readers import TextFormat
 from discreet.data.rules import RowRules
 from discreet.data.stored import is_prepared
 from discreet.engines.choice import AnyRatings

@@ -21,17 +21,9 @@ import numpy as np
 import polars as pl
 
 from discreet.catalogue import Catalogue, infer_ids
-from discreet.catalogue.columns import Columns
+from discreet.catalogue.columns import PLAIN_TEXT, Columns, TextFormat
 from discreet.catalogue.tables import PACKED, STANDARD_INPUT, is_plain
-from discreet.data.readers import (
-    PLAIN_TEXT,
-    TextFormat,
-    check_lines,
-    count_filled,
-    list_files,
-    readable,
-    scan_files,
-)
+from discreet.data.readers import check_lines, count_filled, list_files, readable, scan_files
 from discreet.data.rows import Arrays, check_reading, check_used, group, read_rows
 from discreet.data.rules import LeftOut, RowRules, check_dropped
 from discreet.data.stored import MANIFEST, BlockEntry, Manifest, StoredRatings, StoredReading, deal

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.catalogue import Catalogue, Id, IdArray, Ids, RatingScale, as_ids, positions
-from discreet.catalogue.columns import Columns, check_columns
+from discreet.catalogue.columns import Columns, TextFormat, check_columns
 from discreet.data import readers
 from discreet.data.rows import arrange, check_reading, check_used, group, read_ids, read_rows
 from discreet.data.rules import (
@@ -170,7 +170,7 @@ class Ratings:
 
     @classmethod
     def _read(cls, source: str | os.PathLike[str], kind: str | None, reading: FileReading) -> Ratings:
-        text = readers.TextFormat(reading.get("separator"), reading.get("encoding"))
+        text = TextFormat(reading.get("separator"), reading.get("encoding"))
         rest: Any = {name: value for name, value in reading.items() if name not in text._fields}
         return cls.from_frame(readers.read_file(source, _columns(rest), kind, text), **rest)
 

@@ -9,18 +9,15 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 
 from discreet.catalogue import TABLE_ERRORS, infer_ids, scan_table
-from discreet.catalogue.columns import Columns, check_columns
+from discreet.catalogue.columns import PLAIN_TEXT, Columns, TextFormat, check_columns
 from discreet.catalogue.tables import STANDARD_INPUT, Scan, find_separator, kind_of
 from discreet.errors import RatingsInvalid
 
 __all__ = [
-    "PLAIN_TEXT",
-    "TextFormat",
     "check_lines",
     "count_filled",
     "list_files",
@@ -40,17 +37,6 @@ _HINTS = {
     "more fields than": _QUOTE,
     "could not parse": "; a quotation mark is opened and not closed there",
 }
-
-
-class TextFormat(NamedTuple):
-    """How text is written: what sets columns apart (found in the first line), and its encoding (UTF-8)."""
-
-    separator: str | None = None
-    encoding: str | None = None
-
-
-PLAIN_TEXT = TextFormat()
-"""UTF-8, with whatever separator the first line has."""
 
 
 def read_file(

@@ -20,9 +20,8 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from discreet.catalogue import Catalogue, Id, RatingScale, as_ids, infer_ids
-from discreet.catalogue.columns import Columns
+from discreet.catalogue.columns import Columns, TextFormat
 from discreet.data.ratings import Ratings
-from discreet.data.readers import TextFormat
 from discreet.data.rules import LeftOut, RowRules
 from discreet.errors import HistoryInvalid, RatingsInvalid
 
