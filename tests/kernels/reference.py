@@ -8,22 +8,10 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from numpy.typing import NDArray
-
-from discreet.types import Array, Bools, Floats, Indices, Ints, Shorts
 
 
-def solve_rows(
-    indptr: Indices,
-    items: Indices,
-    targets: Array,
-    features: Array,
-    ridge: Array,
-    row_scale: Array | None = None,
-    gram: Array | None = None,
-    rhs: Array | None = None,
-) -> Array:
-    """Ridge solve of every row; see `discreet.kernels.rows.solve_rows`."""
+def solve_rows(indptr, items, targets, features, ridge, row_scale=None, gram=None, rhs=None):
+    """Ridge solve of every row."""
     kind = features.dtype
     n, d = len(indptr) - 1, features.shape[1]
     scale = np.ones(n) if row_scale is None else np.asarray(row_scale)
@@ -41,20 +29,17 @@ def solve_rows(
     return out
 
 
-def _definite_solve(matrix: Array, vector: Array) -> Array:
+def _definite_solve(matrix, vector):
     """The solution, or zeros where the matrix is not positive definite (then no minimum exists)."""
     try:
         np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
         return np.zeros_like(vector)
-    solution: Array = np.linalg.solve(matrix, vector)
-    return solution
+    return np.linalg.solve(matrix, vector)
 
 
-def item_sums(
-    t_indptr: Indices, t_users: Indices, t_position: Indices, features: Shorts, targets: Shorts
-) -> Floats:
-    """Exact sums of target times feature; see `discreet.kernels.items.item_sums`."""
+def item_sums(t_indptr, t_users, t_position, features, targets):
+    """Exact sums of target times feature."""
     out = np.zeros((len(t_indptr) - 1, features.shape[1]), np.int64)
     for j in range(len(out)):
         entries = slice(int(t_indptr[j]), int(t_indptr[j + 1]))
@@ -63,8 +48,8 @@ def item_sums(
     return out.astype(np.float64)
 
 
-def item_moments(t_indptr: Indices, t_users: Indices, features: Shorts) -> Floats:
-    """Exact sums of f f^T per item; see `discreet.kernels.items.item_moments`."""
+def item_moments(t_indptr, t_users, features):
+    """Exact sums of f f^T per item."""
     d = features.shape[1]
     out = np.zeros((len(t_indptr) - 1, d, d), np.int64)
     for j in range(len(out)):
@@ -73,14 +58,14 @@ def item_moments(t_indptr: Indices, t_users: Indices, features: Shorts) -> Float
     return out.astype(np.float64)
 
 
-def user_moment(features: Shorts) -> Floats:
-    """Exact sum of f f^T over all rows; see `discreet.kernels.items.user_moment`."""
+def user_moment(features):
+    """Exact sum of f f^T over all rows."""
     whole = features.astype(np.int64)
     return (whole.T @ whole).astype(np.float64)
 
 
-def solve_items(H: Floats, q: Floats, ridge: Floats) -> Floats:
-    """PSD projection, then ridge, then solve; see `discreet.kernels.solve.solve_items`."""
+def solve_items(H, q, ridge):
+    """PSD projection, then ridge, then solve."""
     m, d = q.shape
     ridges = np.broadcast_to(ridge, (m, d))
     out = np.zeros((m, d))
@@ -91,16 +76,8 @@ def solve_items(H: Floats, q: Floats, ridge: Floats) -> Floats:
     return out
 
 
-def top_n(
-    coefficients: Array,
-    factors: Array,
-    offsets: Array,
-    n: int,
-    exclude_indptr: Indices | None = None,
-    exclude_items: Indices | None = None,
-    allowed: Bools | None = None,
-) -> tuple[NDArray[np.int32], Floats]:
-    """The n best items of every row; see `discreet.kernels.ranking.top_n`."""
+def top_n(coefficients, factors, offsets, n, exclude_indptr=None, exclude_items=None, allowed=None):
+    """The n best items of every row."""
     rows, m = len(coefficients), len(factors)
     index = np.full((rows, n), -1, np.int32)
     scores = np.full((rows, n), np.nan)
@@ -117,13 +94,11 @@ def top_n(
     return index, scores
 
 
-def fill_geometric(
-    words: NDArray[np.uint64], out: Ints, done: int, numerator: int, denominator: int, two_sided: bool
-) -> tuple[int, int]:
+def fill_geometric(words, out, done, numerator, denominator, two_sided):
     """In Python's integers, which never overflow."""
     stream, used = iter(words.tolist()), 0
 
-    def below(bound: int) -> int:
+    def below(bound):
         nonlocal used
         for word in stream:
             used += 1
@@ -131,13 +106,13 @@ def fill_geometric(
                 return int(word) % bound
         raise EOFError
 
-    def decays(over: int, under: int) -> bool:
+    def decays(over, under):
         for k in itertools.count(1):
             if below(under * k) >= over:
                 break
         return k % 2 == 1
 
-    def number() -> int | None:
+    def number():
         remainder = below(denominator)
         if not decays(remainder, denominator):
             return None
@@ -161,21 +136,20 @@ def fill_geometric(
     return done, used
 
 
-def capped_distances(points: Indices, centres: Indices, cap: int, steps: int) -> Shorts:
-    """Squared distances in steps; see `discreet.kernels.distances.capped_distances`."""
+def capped_distances(points, centres, cap, steps):
+    """Squared distances in steps."""
     return np.where(_squares(points, centres) >= cap, steps, _squares(points, centres) * steps // cap).astype(
         np.int16
     )
 
 
-def nearest_centres(points: Indices, centres: Indices) -> Ints:
-    """The first of the nearest; see `discreet.kernels.distances.nearest_centres`."""
-    first: Ints = _squares(points, centres).argmin(axis=1)
-    return first
+def nearest_centres(points, centres):
+    """The first of the nearest."""
+    return _squares(points, centres).argmin(axis=1)
 
 
-def swap_losses(distances: Shorts, chosen: Indices) -> Ints:
-    """Losses after each swap; see `discreet.kernels.distances.swap_losses`."""
+def swap_losses(distances, chosen):
+    """Losses after each swap."""
     out = np.zeros((len(chosen), distances.shape[1]), np.int64)
     for leaves, comes in np.ndindex(*out.shape):
         swapped = np.array(chosen)
@@ -184,10 +158,8 @@ def swap_losses(distances: Shorts, chosen: Indices) -> Ints:
     return out
 
 
-def row_distances(
-    indptr: Indices, items: Indices, values: Indices, centres: Indices, cap: int, steps: int, *, whole: bool
-) -> Ints:
-    """Distance to the nearest centre; see `discreet.kernels.distances.row_distances`."""
+def row_distances(indptr, items, values, centres, cap, steps, *, whole):
+    """Distance to the nearest centre."""
     out = np.zeros(len(indptr) - 1, np.int64)
     for i in range(len(out)):
         own = slice(int(indptr[i]), int(indptr[i + 1]))
@@ -201,8 +173,8 @@ def row_distances(
     return out
 
 
-def project_rows(indptr: Indices, items: Indices, values: Indices, matrix: Indices) -> Ints:
-    """Rows times matrix; see `discreet.kernels.projection.project_rows`."""
+def project_rows(indptr, items, values, matrix):
+    """Rows times matrix."""
     parts = [
         values[start:stop].astype(np.int64) @ matrix[items[start:stop]].astype(np.int64)
         for start, stop in itertools.pairwise(indptr.astype(np.int64))
@@ -210,14 +182,13 @@ def project_rows(indptr: Indices, items: Indices, values: Indices, matrix: Indic
     return np.array(parts, dtype=np.int64).reshape(len(indptr) - 1, matrix.shape[1])
 
 
-def _squares(points: Indices, centres: Indices) -> Ints:
+def _squares(points, centres):
     gaps = points.astype(np.int64)[:, None] - centres.astype(np.int64)[None]
-    squares: Ints = (gaps**2).sum(axis=2)
-    return squares
+    return (gaps**2).sum(axis=2)
 
 
-def transpose(indptr: Indices, items: Indices, n_items: int) -> tuple[Ints, NDArray[np.int32], Ints]:
-    """The same entries item by item; see `discreet.kernels.transpose.transpose`."""
+def transpose(indptr, items, n_items):
+    """The same entries item by item."""
     position = np.argsort(items, kind="stable").astype(np.int64)
     users = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
     t_indptr = np.zeros(n_items + 1, np.int64)
@@ -225,8 +196,7 @@ def transpose(indptr: Indices, items: Indices, n_items: int) -> tuple[Ints, NDAr
     return t_indptr, users[position], position
 
 
-def item_weights(t_indptr: Indices, t_users: Indices, weights: NDArray[np.int32]) -> Floats:
-    """Exact sums of user weights per item; see `discreet.kernels.items.item_weights`."""
+def item_weights(t_indptr, t_users, weights):
+    """Exact sums of user weights per item."""
     running = np.concatenate([[0], np.cumsum(weights[t_users].astype(np.int64))])
-    sums: Floats = (running[t_indptr[1:]] - running[t_indptr[:-1]]).astype(np.float64)
-    return sums
+    return (running[t_indptr[1:]] - running[t_indptr[:-1]]).astype(np.float64)

