@@ -13,7 +13,6 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.catalogue import Catalogue
-from discreet.catalogue.columns import check_range
 from discreet.data.ratings import Ratings
 from discreet.data.splits import Rng
 from discreet.types import Floats, Ints

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from discreet.catalogue import scan_table
-from discreet.catalogue.columns import no_column
+from discreet.catalogue.columns import TextFormat, no_column
 from discreet.cli.options import TextFile, WholeRows
 from discreet.cli.output import (
     Answer,
@@ -25,7 +25,6 @@ from discreet.cli.output import (
 )
 from discreet.cli.request import argument, option, takes
 from discreet.cli.where import Place, Reader
-from discreet.catalogue.columns import TextFormat
 from discreet.data.readers import readable
 from discreet.data.splits import read_moments
 from discreet.errors import RatingsInvalid, SettingsInvalid

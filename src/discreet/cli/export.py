@@ -179,7 +179,9 @@ def add_items(request: _AddItems) -> Answer:
     model = Model.load(request.model)
     new = Catalogue.from_file(request.items, request.catalogue_column)
     try:
-        table = scan_items(request.items).table.head(len(new)).collect()  # blank lines at the end are no items
+        table = (
+            scan_items(request.items).table.head(len(new)).collect()
+        )  # blank lines at the end are no items
     except TABLE_ERRORS as error:
         raise CatalogueInvalid(f"the items {request.items} cannot be read: {error}") from error
     longer = model.with_items(new.ids.tolist(), table, new.titles)

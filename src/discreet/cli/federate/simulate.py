@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from discreet.catalogue import Catalogue, Goal, scan_table
+from discreet.catalogue.columns import Columns, check_columns
 from discreet.cli.federate import command
 from discreet.cli.federate.agree import Terms
 from discreet.cli.federate.server import open_run, show_run, summary
@@ -36,7 +37,6 @@ from discreet.cli.output import (
 from discreet.cli.request import argument, option, takes
 from discreet.data.ratings import Ratings
 from discreet.data.readers import check_lines, readable, without_types
-from discreet.catalogue.columns import Columns, check_columns
 from discreet.errors import RatingsInvalid, Refused, SettingsInvalid
 from discreet.model import Model
 from discreet.model.folder import save_once
