@@ -7,8 +7,10 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import click
 import pytest
 
+from discreet.cli import main
 from discreet.devices.collector.store import Store
 from tests.cli.conftest import Run
 
@@ -70,6 +72,11 @@ WRITING: list[tuple[Command, set[str], set[str]]] = [
     (("export", "web", "model", "--out", "page"), set(), {"page"}),
     (("export", "web", "exact", "--out", "exact-page"), {"exact-page"}, set()),
     (("export", "card", "model", "--out", "card.md"), set(), {"card.md"}),
+    (
+        ("evaluate", "model", "test.csv", "--history", "train.csv", *COLUMNS, "--per-user", "a.csv"),
+        {"a.csv"},
+        set(),
+    ),
     (("statement", "model", "--html", "statement.html"), set(), {"statement.html"}),
     (("sample", "--out", "made-up"), set(), {"made-up"}),
     ((*PLAN, "--epsilon", "5", "--picture", "plan.svg"), set(), {"plan.svg"}),
@@ -97,6 +104,35 @@ WRITING: list[tuple[Command, set[str], set[str]]] = [
     (("collect", "backup", "--store", "reports.sqlite", "--out", "copy.sqlite"), {"copy.sqlite"}, set()),
     (("collect", "restore", "copy.sqlite", "--store", "back.sqlite"), {"back.sqlite"}, set()),
 ]
+
+
+# Commands that write and are not above: what they write is looked at where they are tested, or is a model alone.
+ELSEWHERE = {
+    *("add-items", "export table"),  # what follows from a model that everybody may have
+    *("federate simulate", "federate server", "federate silo", "federate drop", "federate finish"),
+    *("federate import", "federate model"),  # the same stores, by tests/silos/test_store_files.py
+    *("collect simulate", "collect model"),  # a model
+    "collect serve",  # the store of the test below, by tests/devices/collector
+}
+PLACES = {"--out", "--per-user", "--html", "--picture", "--store", "--ledger", "--blocks", "--checkpoint"}
+
+
+def commands(group: click.Group, *before: str) -> Iterator[tuple[str, set[str]]]:
+    """Every command, and the options that name a place to write to."""
+    for name in group.list_commands(click.Context(group)):
+        command = group.get_command(click.Context(group), name)
+        if isinstance(command, click.Group):
+            yield from commands(command, *before, name)
+        elif command is not None:
+            known = {option for parameter in command.params for option in parameter.opts}
+            yield " ".join((*before, name)), known & PLACES
+
+
+def test_every_command_that_writes_is_looked_at() -> None:
+    tried = [" ".join(map(str, command)) + " " for command, _, _ in WRITING]
+    for name, places in commands(main):
+        if places and name not in ELSEWHERE and name != "audit":  # it enters a run in a ledger, as train does
+            assert any(one.startswith(f"{name} ") for one in tried), name
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 from discreet import Budget, LedgerFile
 from discreet.errors import BudgetExceeded, BudgetInvalid, SettingsInvalid
 from discreet.privacy.account.ledger_file import open_run
+from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.costs import Carried, Price, RunCost
 
 BUDGET = Budget(1.0, 1e-6)
@@ -90,3 +91,11 @@ def test_a_reservation_holds_its_delta_too(ledger: LedgerFile) -> None:
         run.end()
     with ledger.begin(BUDGET, finds, method="m", adaptive=False) as after:
         after.pay("both", finds)
+
+
+def test_a_ledgers_sum_is_at_the_delta_that_the_statement_gives_for_the_same_runs(ledger: LedgerFile) -> None:
+    """Somebody who carries a run of a larger delta states the sum at that one; so does the ledger beside it."""
+    first = RUN.model_copy(update={"delta": 1e-5})
+    with ledger.begin(BUDGET, WHOLE, method="m", adaptive=False, carried=Carried(runs=(first,))) as run:
+        assert run.earlier.delta == 1e-5
+        assert run.earlier.epsilon == pytest.approx(epsilon_from(BUDGET.mu * math.sqrt(2.0), 1e-5))
