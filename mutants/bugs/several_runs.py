@@ -231,7 +231,7 @@ MUTANTS = (
         "delta = shared_delta([asked.delta, *(run.asked.delta for run in counted)], together.delta)",
         "delta = asked.delta",
         "two sums for the same thing are at one delta",
-        (*_T_LEDGER, *_T_WALKS),
+        _T_RUNS,
     ),
     Mutant(
         "a cap that one group within it satisfies",
