@@ -133,8 +133,7 @@ def test_the_order_is_that_of_the_estimates_below_zero_as_well() -> None:
     assert [item for item, _ in found] == np.argsort(-estimate).tolist()
 
 
-@pytest.mark.parametrize("items", [3, 40, 3000])
-@pytest.mark.parametrize("goal", ["rank", "rate"])
+@pytest.mark.parametrize(("items", "goal"), [(3, "rank"), (3000, "rank"), (40, "rate")])
 def test_answers_that_are_all_noise_give_no_list(items: int, goal: Literal["rank", "rate"]) -> None:
     rng, answers = np.random.default_rng(items), 1000
     wrong = 0

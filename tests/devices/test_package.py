@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from discreet.devices.package import main, write_zipapp
+from discreet.devices.package import write_zipapp
 from tests.devices.support.running import Running
 
 
@@ -58,15 +58,3 @@ def test_it_holds_the_folder_and_nothing_else_and_the_same_sources_give_the_same
     assert {"discreet_device/answer.py", "discreet_device/client.py"} <= files
     assert not [name for name in files if "__pycache__" in name]
     assert built.read_bytes() == write_zipapp(tmp_path).read_bytes()
-
-
-def test_the_command_writes_both(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    target = tmp_path / "new" / "folder"
-    main([str(target)])
-    written = json.loads(capsys.readouterr().out)
-    assert {Path(one).name for one in written.values()} <= {one.name for one in target.iterdir()}
-    assert (target / "discreet-device.js").exists()
-    (tmp_path / "file").write_text("")
-    with pytest.raises(SystemExit, match="2"):
-        main([str(tmp_path / "file")])
-    assert "cannot be written" in capsys.readouterr().err

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -136,50 +135,6 @@ def test_noise_of_a_fixed_key_is_not_forgotten(tmp_path: Path) -> None:
     assert not statement.private
     assert statement.fixed_noise_key
     run.close()
-
-
-def test_a_trusted_server_keeps_nothing_of_released_answers(tmp_path: Path) -> None:
-    """Together they are the exact totals. They are gone from its files, the log included, with the release.
-
-    To the last one, after which nothing more is asked.
-    """
-    run = Run(tmp_path, RATINGS, agree(RATINGS, 3, noise="server"), fixed=False)
-    while (question := run.coordinator.question()) is not None:
-        ends = []
-        for name in run.agreement.roster:
-            body = run.silos[name].answer(question)
-            ends.append(body[-64:])
-            if name == run.agreement.roster[-1]:
-                kept = b"".join(path.read_bytes() for path in tmp_path.glob("server.db*"))
-                assert all(end in kept for end in ends[:-1])
-            run.coordinator.receive(name, body)
-        run.coordinator.status()
-        kept = b"".join(path.read_bytes() for path in tmp_path.glob("server.db*"))
-        assert not any(end in kept for end in ends)
-    run.close()
-
-
-def test_a_crash_between_the_last_answer_and_the_release_is_made_good(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run.step()
-    question = run.coordinator.question()
-    assert question is not None
-    bodies = {name: silo.answer(question) for name, silo in run.silos.items()}
-
-    def killed(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(run.coordinator, "_release", killed)
-        for name, body in bodies.items():
-            run.coordinator.receive(name, body)
-        with pytest.raises(KeyboardInterrupt):
-            run.coordinator.question()
-    run.coordinator.close()
-    run.coordinator = run.open_coordinator()
-    run.coordinator.question()
-    assert run.coordinator.status()["round"] == 2
 
 
 def test_a_silo_with_the_wrong_mask_ends_the_run_in_words(run: Run) -> None:

@@ -74,22 +74,3 @@ def test_a_method_that_has_nothing_to_ask_makes_no_agreement() -> None:
         agree(world("clicks"), 3, method="item-mean", settings=find_public_half("item-mean").settings_type())
     with pytest.raises(SettingsInvalid, match="asks nothing"):
         agree(world(), 3, method="user-mean", settings=find_public_half("user-mean").settings_type())
-
-
-def test_without_a_fixed_key_the_model_is_private_and_saved_with_its_silos(tmp_path: Path) -> None:
-    ratings = world()
-    run = Run(tmp_path, ratings, agree(ratings, 3, honest=2), fixed=False)
-    statement = run.finish().statement
-    assert statement.private
-    assert statement.model == "silos"
-    assert statement.silos is not None
-    assert (statement.silos.count, statement.silos.honest, statement.silos.noise) == (3, 2, "shares")
-    assert statement.epsilon == 6.0
-    assert statement.silos.epsilon_in_two > 12.0
-    own = run.silos["silo-00"].statement()
-    assert own.private
-    assert own.epsilon == 6.0
-    for said in (statement, own):
-        # That a silo of one is refused tells a silo of two from it.
-        assert any("at least two users" in entry for entry in said.not_protected)
-    run.close()

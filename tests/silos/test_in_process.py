@@ -23,7 +23,12 @@ def test_any_method_is_trained_on_silos_and_every_silo_can_say_what_it_paid(meth
     assert model.method == ("ease" if method is None else type(method).public_half.name)
     assert model.statement.private
     assert model.statement.model == "silos"
-    assert (fitted.statement_.silos.count, fitted.statement_.silos.honest) == (3, 2)  # type: ignore[union-attr]
+    silos = model.statement.silos
+    assert silos is not None
+    assert (silos.count, silos.honest, silos.noise) == (3, 2, "shares")
+    assert silos.epsilon_in_two > 2 * BUDGET.epsilon
+    # That a silo of one is refused tells a silo of two from it.
+    assert any("at least two users" in entry for entry in model.statement.not_protected)
     assert list(fitted.statements_) == ["silo-1", "silo-2", "silo-3"]
     for own in fitted.statements_.values():
         assert [release.mu for release in own.releases] == [

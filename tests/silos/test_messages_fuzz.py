@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pytest
 
-from discreet.catalogue import RatingScale
 from discreet.errors import Refused
-from discreet.methods.budgeted.public.queries import RoundQuery
-from discreet.silos.shared.messages import AnswerMessage, QuestionMessage
+from discreet.silos.shared.messages import QuestionMessage
 from tests.silos.worlds import Run, agree, asked, dump, world
 from tests.sizes import sized
 
-COUNT = sized(6_000, 100_000)
+COUNT = sized(2_400, 100_000)
 RATINGS = world(users=200, items=20)
 Body = bytes
 
@@ -45,23 +41,6 @@ def lengthen(draw: Random, body: Body) -> Body:
     return body + draw.randbytes(draw.choice((1, 7, 8, 64, 1000)))
 
 
-def noise(draw: Random, body: Body) -> Body:
-    return draw.choice((b"", body[:4], body[:8])) + draw.randbytes(draw.choice((0, 1, 4, 9, 100, 4000)))
-
-
-def swap(draw: Random, body: Body) -> Body:
-    """Two pieces of the same message in each other's place."""
-    size = draw.randrange(1, 40)
-    one, other = sorted(draw.sample(range(0, len(body) - size, size), 2))
-    return (
-        body[:one]
-        + body[other : other + size]
-        + body[one + size : other]
-        + body[one : one + size]
-        + body[other + size :]
-    )
-
-
 def lie(draw: Random, body: Body) -> Body:
     """A header that is JSON but says something else."""
     end = 8 + int.from_bytes(body[4:8], "little")
@@ -86,12 +65,6 @@ def lie(draw: Random, body: Body) -> Body:
     return body[:4] + len(text).to_bytes(4, "little") + text + body[end:]
 
 
-def frame(draw: Random, body: Body) -> Body:
-    """A length that is not the header's."""
-    length = draw.choice((0, 1, 2**31, 2**32 - 1, len(body), len(body) - 8, draw.randrange(len(body))))
-    return body[:4] + length.to_bytes(4, "little") + body[8:]
-
-
 def deep(draw: Random, body: Body) -> Body:
     text = draw.choice((b"[", b'{"a":', b'"', b"1")) * draw.choice((10, 1000, 20_000))
     return body[:4] + len(text).to_bytes(4, "little") + text
@@ -102,22 +75,16 @@ MANGLES: list[Callable[[Random, Body], Body]] = [
     flip_header,
     cut,
     lengthen,
-    noise,
-    swap,
     lie,
-    frame,
     deep,
 ]
 
 
-@pytest.fixture(params=["under way", "after a repeat", "over"])
+@pytest.fixture(params=["under way", "over"])
 def run(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Run]:
     made = Run(tmp_path, RATINGS, agree(RATINGS, 4, honest=3), fixed=False)
     for _ in range(2):
         made.step()
-    if request.param == "after a repeat":
-        made.step(leave_out=["silo-03"])
-        made.coordinator.drop("silo-03")
     if request.param == "over":
         made.finish()
     else:
@@ -129,7 +96,6 @@ def run(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Run]:
 def test_the_coordinator_takes_nothing_it_does_not_await(run: Run) -> None:
     draw = Random(1)
     given = run.sent
-    late = AnswerMessage.decode(given["silo-03"][-1], run.agreement)
     oversized = bytes(run.agreement.most_bytes + 1)
     before, status = dump(run.coordinator), run.coordinator.status()
     for number in range(COUNT // 6):
@@ -138,22 +104,7 @@ def test_the_coordinator_takes_nothing_it_does_not_await(run: Run) -> None:
         kind = draw.randrange(12)
         if kind == 0:  # another silo's answer in one's own name, and the other way round
             sender, body = draw.choice((("silo-01", given["silo-00"][-1]), ("", genuine), ("zoe", genuine)))
-        elif (
-            kind == 1
-        ):  # from another run, or for a round that is not under way, from the silo that is awaited
-            message = replace(late, silo="silo-02")
-            sender = "silo-02"
-            changes = draw.choice(
-                (
-                    {"run": f"{draw.getrandbits(128):032x}"},
-                    {"round": draw.randrange(20, 10_000)},
-                    {"attempt": draw.randrange(5, 10_000)},
-                    {"question": f"{draw.getrandbits(256):064x}"},
-                    {"masked": np.zeros(draw.randrange(5), dtype=np.uint64)},
-                )
-            )
-            body = replace(message, **changes).encode()
-        elif kind == 2 and number % 50 == 0:
+        elif kind == 1 and number % 50 == 0:
             sender, body = name, oversized
         else:
             sender, body = name, draw.choice(MANGLES)(draw, genuine)
@@ -165,35 +116,6 @@ def test_the_coordinator_takes_nothing_it_does_not_await(run: Run) -> None:
             assert dump(run.coordinator) == before
     assert dump(run.coordinator) == before
     assert run.coordinator.status() == status
-
-
-def tampered(draw: Random, message: QuestionMessage) -> QuestionMessage:
-    """A well-formed question that is not the one that is due."""
-    question = message.question
-    assert isinstance(question, RoundQuery)
-    kind = draw.randrange(8)
-    if kind == 0:
-        return replace(message, round=draw.choice((draw.randrange(50, 9_999), 0, 1)))
-    if kind == 1:
-        return replace(message, run=f"{draw.getrandbits(128):032x}")
-    if kind == 2:
-        return replace(message, attempt=draw.randrange(4, 9_999))
-    if kind == 3:
-        # Never a smaller part of the roster: that would be a repeat as agreed.
-        names = draw.sample(("silo-00", "silo-01", "silo-02", "silo-03", "bob"), draw.randrange(1, 5))
-        return replace(message, roster=(*sorted(names), "zoe"))
-    if kind == 4:
-        return replace(message, question=replace(question, mu=question.mu * draw.uniform(1.0001, 100.0)))
-    if kind == 5:
-        weights = question.item_weights.copy()
-        weights[draw.randrange(len(weights))] *= draw.choice((1.1, 1e-3, 1e9))
-        return replace(message, question=replace(question, item_weights=weights))
-    if kind == 6:
-        release = {name: value.copy() for name, value in message.release.items()}
-        release["gradient"] *= draw.uniform(1.5, 1e6)
-        return replace(message, release=release)
-    side = replace(question.side, scale=RatingScale((draw.uniform(-9.0, 0.0), draw.uniform(6.0, 9.0))))
-    return replace(message, question=replace(question, side=side))
 
 
 def test_the_silo_answers_nothing_that_is_not_due(run: Run) -> None:
@@ -212,12 +134,7 @@ def test_the_silo_answers_nothing_that_is_not_due(run: Run) -> None:
     for number in range(COUNT // 6):
         genuine = draw.choice(questions)
         kind = draw.randrange(10)
-        if kind == 0:
-            body = tampered(draw, due).encode()
-        elif kind == 1 and number % 50 == 0:
-            body = oversized
-        else:
-            body = draw.choice(MANGLES)(draw, genuine)
+        body = oversized if kind == 0 and number % 50 == 0 else draw.choice(MANGLES)(draw, genuine)
         if body in questions:
             continue
         with pytest.raises(Refused):

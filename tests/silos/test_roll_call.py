@@ -155,35 +155,6 @@ def test_signing_is_free_and_leaves_no_trace(run: Run) -> None:
 
 
 @pytest.mark.parametrize("spare", [0.0, 0.3])
-def test_a_method_that_spends_all_at_once_repeats_out_of_a_spare_share_or_is_void(
-    tmp_path: Path, spare: float
-) -> None:
-    agreement = agree(RATINGS, 4, honest=3, method="item-mean", settings=None, spare=spare, **signing_keys(4))
-    run = Run(tmp_path, RATINGS, agreement)
-    run.call_roll()
-    first = asked(run).question.mu
-    assert first == pytest.approx(agreement.budget.mu * (1.0 - spare) ** 0.5)
-    run.step(leave_out=[LAST])
-    if not spare:
-        before = dump(run.coordinator)
-        with pytest.raises(RunVoid, match=r"the run is void: .* cannot be repeated.*spare share"):
-            run.coordinator.drop(LAST)
-        assert dump(run.coordinator) == before
-    else:
-        run.coordinator.drop(LAST)
-        run.call_roll()
-        again = asked(run).question.mu
-        assert again == pytest.approx(agreement.budget.mu * spare**0.5)
-        reopen(run)
-        statement = run.finish().statement
-        assert [release.mu for release in statement.releases] == [first, again]
-        assert run.silos["silo-00"].status()["charged_mu"] == pytest.approx(agreement.budget.mu)
-        with pytest.raises(Refused):
-            run.coordinator.drop("silo-00")
-    run.close()
-
-
-@pytest.mark.parametrize("spare", [0.0, 0.3])
 def test_lists_whose_sum_of_pairs_lost_a_silo_are_repeated_out_of_a_spare_share_or_void(
     tmp_path: Path, spare: float
 ) -> None:

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from discreet import Ratings
-from discreet.errors import Refused
 from discreet.methods.budgeted.private.contributions import BudgetedContributions
-from discreet.methods.budgeted.public.queries import ActivityQuery, RoundQuery
+from discreet.methods.budgeted.public.queries import RoundQuery
 from discreet.methods.public.query import Query
 from discreet.model.item_side import ItemSide
 from discreet.privacy.budget import Budget
@@ -166,16 +165,6 @@ def test_the_noise_that_leaves_suffices_for_every_subset_of_honest_silos(tmp_pat
         assert np.mean((left[gradient] / sigma) ** 2) > 1.0 - room
         assert np.mean((left[gradient] / sigma) ** 2) < 1.0 + room
     run.close()
-
-
-def test_a_silo_of_one_is_refused_and_activity_is_bounded_too(tmp_path: Path) -> None:
-    ratings = world(users=60, items=25, seed=3)
-    first = questions()[0]
-    assert isinstance(first, ActivityQuery)
-    for items, values in hostile_users(ratings):
-        assert distance(ratings, with_user(ratings, items, values), first) <= BOUND
-    with pytest.raises(Refused, match="two users"):
-        Run(tmp_path, ratings, agree(ratings, 2), split=[ratings, ratings.take_users([3])])
 
 
 @pytest.mark.parametrize("kind", ["ratings", "clicks"])

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from discreet import Budget, Catalogue, Ratings
-from discreet.catalogue import CLICKS, RatingScale
+from discreet.catalogue import RatingScale
 from discreet.errors import BudgetInvalid, Refused, SettingsInvalid
 from discreet.methods.budgeted.public.queries import RoundQuery
 from discreet.privacy.gaussian.energy_scaled import Units
 from discreet.silos.shared.messages import QuestionMessage
 from discreet.silos.shared.position import Position
+from discreet.silos.silo import silo as silos
 from discreet.silos.silo.silo import Silo
 from tests.silos.worlds import Run, agree, asked, dump, private_key, world
 
@@ -65,14 +66,9 @@ def release(change: Callable[[np.ndarray], np.ndarray]) -> Change:
 
 CHANGES: dict[str, tuple[Change, str]] = {
     "a larger mu": (asks(mu=lambda mu: mu * 1.0001), "less noise than agreed"),
-    "a mu of the whole budget": (asks(mu=100.0), "less noise than agreed"),
     "another name": (asks(name="more, please"), "is due"),
     "a wider range": (
         asks(side=lambda side: replace(side, scale=RatingScale((0.0, 10.0)))),
-        "another rating range",
-    ),
-    "clicks for ratings": (
-        asks(side=lambda side: replace(side, scale=CLICKS)),
         "another rating range",
     ),
     "another centre": (asks(side=lambda side: replace(side, centre=0.0)), "side.centre differs"),
@@ -84,10 +80,6 @@ CHANGES: dict[str, tuple[Change, str]] = {
         asks(units=lambda units: Units(units.weight * 2, units.moment)),
         "units.weight differs",
     ),
-    "other units of the moment": (
-        asks(units=lambda units: Units(units.weight, units.moment * 0.5)),
-        "units.moment differs",
-    ),
     "fewer items": (
         asks(side=lambda side: replace(side, offsets=side.offsets[:-1])),
         "another shape",
@@ -96,20 +88,9 @@ CHANGES: dict[str, tuple[Change, str]] = {
         asks(side=lambda side: replace(side, offsets=side.offsets + 0.01)),
         "side.offsets differs",
     ),
-    "another penalty": (
-        asks(side=lambda side: replace(side, rule=replace(side.ridge, offset_penalty=1e9))),
-        "side.rule.offset_penalty differs",
-    ),
-    "another residual": (asks(frame=lambda frame: replace(frame, residual=1e-9)), "frame.residual differs"),
-    "other coordinates": (
-        asks(frame=lambda frame: replace(frame, whiten=2.0 * frame.whiten)),
-        "frame.whiten differs",
-    ),
     "another start": (asks(frame=lambda frame: replace(frame, start=not frame.start)), "frame.start differs"),
     "the round after": (lambda message: replace(message, round=message.round + 1), "is due"),
     "the round before": (lambda message: replace(message, round=message.round - 1), "second, different"),
-    "the first round again": (lambda message: replace(message, round=0), "second, different"),
-    "a far round": (lambda message: replace(message, round=9_999), "is due"),
     "another run": (lambda message: replace(message, run="0" * 32), "another run"),
     "a repeat with the same silos": (lambda message: replace(message, attempt=1), "fewer"),
     "two repeats for one silo lost": (
@@ -129,10 +110,6 @@ CHANGES: dict[str, tuple[Change, str]] = {
         "never with others",
     ),
     "a larger roster": (lambda message: replace(message, roster=(*message.roster, "zoe")), "not those"),
-    "silos out of order": (
-        lambda message: replace(message, roster=message.roster[::-1]),
-        "not those",
-    ),
     "one silo twice": (
         lambda message: replace(message, attempt=1, roster=("silo-00", "silo-00", "silo-01")),
         "fewer",
@@ -276,16 +253,15 @@ def test_a_failure_before_the_answer_is_stored_costs_nothing(
     assert silo.status()["charged_mu"] == pytest.approx(message.question.mu)
 
 
-def test_reasons_are_kept_but_not_for_ever(run: Run) -> None:
-    silo = run.silos["silo-00"]
-    message = asked(run)
-    for number in range(1, 150):
+def test_reasons_are_kept_but_not_for_ever(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(silos, "_MOST_REFUSALS", 5)
+    silo, message = run.silos["silo-00"], asked(run)
+    for number in range(1, 9):
         with pytest.raises(Refused):
             silo.answer(replace(message, round=number).encode())
-    assert len(silo.status()["refusals"]) == 100
     silo.close()
     run.silos["silo-00"] = run.open_silo("silo-00")
-    assert len(run.silos["silo-00"].status()["refusals"]) == 100
+    assert len(run.silos["silo-00"].status()["refusals"]) == 5
 
 
 def open_silo(folder: Path, ratings: Ratings, **changes: Any) -> Silo:

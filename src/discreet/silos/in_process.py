@@ -42,11 +42,6 @@ class TrainedInSilos:
         """The model's privacy statement."""
         return self.model_.statement
 
-    @property
-    def rank_(self) -> int:
-        """Factors of the model."""
-        return self.model_.item_side.rank
-
 
 def fit(
     silos: Sequence[Ratings] | Mapping[str, Ratings],

@@ -62,10 +62,12 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path: Path) -> None
 
 def test_a_damaged_copy_is_refused(tmp_path: Path) -> None:
     with closing(Store(tmp_path / "s.sqlite")) as store, closing(store.connect()) as connection:
+        connection.execute("BEGIN")
         connection.executemany(
             "INSERT INTO reports VALUES (1, 1, ?, 1)",
             [(number.to_bytes(16, "big"),) for number in range(2000)],
         )
+        connection.execute("COMMIT")
     back_up(tmp_path / "s.sqlite", tmp_path / "copy")
     whole = (tmp_path / "copy").read_bytes()
     middle = len(whole) // 4096 // 2 * 4096

@@ -62,20 +62,20 @@ def test_rounds_open_one_after_another_and_late_reports_are_refused(server: Runn
 
 
 def test_the_release_is_the_offline_estimate_of_the_same_bits_and_stays_as_it_is(tmp_path: Path) -> None:
-    learner = TaskConfig.model_validate_json(json.dumps({**CONFIG, "minimum": 300})).learner()
+    learner = TaskConfig.model_validate_json(json.dumps({**CONFIG, "minimum": 60})).learner()
     with Running(tmp_path / "s.sqlite") as server:
-        server.create(minimum=300)
+        server.create(minimum=60)
         bodies = []
         for number in (1, 2):
             question = server.question()
-            devices = list(itertools.islice(asked_devices(question), 300))
-            bits = np.random.default_rng(number).integers(0, 2, 300)
+            devices = list(itertools.islice(asked_devices(question), 60))
+            bits = np.random.default_rng(number).integers(0, 2, 60)
             for device, bit in zip(devices, bits.tolist(), strict=True):
                 assert server.report(device, bit, number)[0] == 200
-            assert json.loads(server.close(number)[1])["reports"] == 300
+            assert json.loads(server.close(number)[1])["reports"] == 60
             offline = Estimator(question)
             offline.add(devices, bits)
-            learner = learner.after(Estimate(offline.estimate(), 300))
+            learner = learner.after(Estimate(offline.estimate(), 60))
             bodies.append(server.ask("GET", f"/v1/tasks/films/released/{number}")[1])
             assert bodies[-1] == learner.released()
         assert server.ask("GET", "/v1/tasks/films/question")[0] == 410  # both rounds are over

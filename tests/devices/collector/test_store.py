@@ -12,20 +12,25 @@ from typing import Any
 
 import pytest
 
+from discreet.devices.collector import store as stored
 from discreet.devices.collector.app import CollectorSettings, serve
-from discreet.devices.collector.store import CHUNK, Store
+from discreet.devices.collector.store import Store
 from discreet.errors import SettingsInvalid
 from tests.devices.support.running import Running, asked_devices
 
 TOKEN = "0123456789abcdef"
 
 
-def test_reports_are_read_once_each_in_memory_that_does_not_grow(tmp_path: Path) -> None:
+def test_reports_are_read_once_each_in_memory_that_does_not_grow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chunk = 1000
+    monkeypatch.setattr(stored, "CHUNK", chunk)
     peaks = []
     for number, chunks in enumerate((2, 12)):
         store = Store(tmp_path / f"{number}.sqlite")
         with closing(store.connect()) as connection:
-            sent = {os.urandom(16): place % 2 for place in range(chunks * CHUNK + 17)}
+            sent = {os.urandom(16): place % 2 for place in range(chunks * chunk + 17)}
             connection.execute("BEGIN")
             connection.executemany("INSERT INTO reports VALUES (1, 3, ?, ?)", sent.items())
             connection.executemany("INSERT INTO reports VALUES (1, 4, ?, 1)", [(b"x" * 16,)])
@@ -33,7 +38,7 @@ def test_reports_are_read_once_each_in_memory_that_does_not_grow(tmp_path: Path)
             connection.execute("COMMIT")
             left = dict(sent)
             for devices, bits in store.reports(1, 3):
-                assert len(devices) <= CHUNK
+                assert len(devices) <= chunk
                 assert all(left.pop(device) == bit for device, bit in zip(devices, bits, strict=True))
             assert not left
             tracemalloc.start()

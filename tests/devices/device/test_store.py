@@ -50,7 +50,7 @@ def test_an_answer_is_drawn_once(store: DeviceStore) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"seed": "cd" * 32}, {"kind": "offsets"}, {"epsilon": 0.39}, {"rotations": 8}, {"participants": (0, 2)}],
+    [{"seed": "cd" * 32}, {"epsilon": 0.39}, {"participants": (0, 2)}],
 )
 def test_another_question_for_the_same_round_is_refused(
     store: DeviceStore, change: dict[str, object]
@@ -141,23 +141,19 @@ def test_what_is_committed_is_on_the_disk_before_it_is_known(store: DeviceStore)
     assert store._connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_terms_are_read_strictly() -> None:
+    fields = json.loads(TERMS.to_json())
+    wrong = [
         {"x": 1},
-        {"epsilon": float("nan")},
+        {"epsilon": math.nan},
         {"epsilon": 1e9},
         {"rounds": 1.5},
         {"range": [2, 1]},
         {"task": "A"},
-        {"catalogue": "ab"},
-        {"catalogue": "AB" * 32},
-        {"catalogue": None},
-    ],
-)
-def test_terms_are_read_strictly(change: dict[str, object]) -> None:
-    fields = json.loads(TERMS.to_json())
-    for text in (json.dumps({**fields, **change}), "", "[]", "{}", TERMS.to_json()[:-1] + ',"items":20}'):
+    ]
+    wrong += [{"catalogue": "ab"}, {"catalogue": "AB" * 32}, {"catalogue": None}]
+    changed = [json.dumps(fields | change) for change in wrong]
+    for text in (*changed, "", "[]", "{}", TERMS.to_json()[:-1] + ',"items":20}'):
         with pytest.raises(TermsInvalid):
             Terms.from_json(text)
     assert Terms.from_json(TERMS.to_json()) == TERMS

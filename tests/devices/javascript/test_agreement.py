@@ -21,28 +21,13 @@ from tests.sizes import sized
 pytestmark = needs_node
 
 QUESTIONS = sized(120, 2_000)
-EPSILONS = (
-    5e-324,
-    1e-300,
-    2.0**-64,
-    1e-16,
-    1e-9,
-    0.1,
-    1.0,
-    math.log(3.0),
-    2.18,
-    13.7,
-    math.nextafter(20, 0),
-    20.0,
-)
+EPSILONS = (5e-324, 2.0**-64, 1e-9, 1.0, math.log(3.0), 13.7, math.nextafter(20, 0), 20.0)
 RANGES = (
     (1.0, 5.0),
     (1.0, 5.0),
-    (-10.0, 10.0),
     (0.0, 5e-324),
     (-1e16, 123456789012345680.0),
     (-1e300, 1e300),
-    (0.5, 5.0),
     (-1e-300, 1e-320),
 )
 
@@ -75,18 +60,8 @@ def a_history(asked: Question, rng: random.Random) -> dict[int, float]:
     history: dict[int, float] = {}
     for _ in range(rng.choice((0, 1, 2, 5, 40, 40))):
         item = rng.choice((0, asked.items - 1, rng.randrange(asked.items), asked.items, -1))
-        history[item] = rng.choice(
-            (
-                low,
-                high,
-                *(low + width * rng.random() * 2 for _ in range(5)),
-                low - width,
-                2.0,
-                -0.0,
-                math.nan,
-                math.inf,
-            )
-        )
+        inside = [low + width * rng.random() * 2 for _ in range(5)]
+        history[item] = rng.choice((low, high, *inside, low - width, 2.0, -0.0, math.nan, math.inf))
     return history
 
 
@@ -211,33 +186,23 @@ def test_what_is_not_a_question_is_none_in_both(tmp_path: Path) -> None:
     base = Question("films", 1, "popularity", 1.0, "ab" * 32, 16, 5, 0, (1.0, 5.0)).to_json()
     for old, new in (
         ('"round":1', '"round":1.0'),
-        ('"round":1', '"round":1e0'),
         ('"round":1', '"round":-0'),
         ('"round":1', '"round":01'),
-        ('"round":1', '"round":true'),
         ('"round":1', '"round":1,"round":1'),
         ('"round":1', '"\\u0072ound":1'),
         ('"epsilon":1.0', '"epsilon":1'),
         ('"epsilon":1.0', '"epsilon":NaN'),
         ('"epsilon":1.0', '"epsilon":1e999'),
         ('"epsilon":1.0', '"epsilon":1e-999'),
-        ('"epsilon":1.0', '"epsilon":.5'),
-        ('"epsilon":1.0', '"epsilon":"1"'),
         ("[1.0,5.0]", "[-0.0,5]"),
         ("[1.0,5.0]", "[-9007199254740991,9007199254740991]"),
         ("[1.0,5.0]", "[-9007199254740992,9007199254740992]"),
-        ("[1.0,5.0]", "[-1e308,1e308]"),
-        ("[1.0,5.0]", "[1.0,5.0,]"),
         ("[1.0,5.0]", "[" * 500 + "]" * 500),
         ("[0,1]", "[0.0,1]"),
         ('"films"', '"films\\n"'),
-        ('"films"', '"Films"'),
         ('"films"', '"\\ud800"'),
         ("{", "\ufeff{"),
-        ("{", " \t\r\n{"),
         ("{", "\x0b{"),
-        ("}", "} x"),
-        ("}", "}\n"),
     ):
         assert old in base
         texts.append(base.replace(old, new, 1).encode())

@@ -115,8 +115,8 @@ def replayed(table: Table, message: bytes) -> None:
 
 def duplicated(table: Table, message: bytes) -> None:
     table.take(message)
+    table.kill(SERVER)  # after the last answer of the round, and before its release
     assert table.take(message)["repeated"]
-    table.kill(SERVER)
 
 
 HARMLESS = (silo_killed, server_killed, garbled, impersonated, replayed, late, duplicated)

@@ -595,19 +595,14 @@ export function report(task, round, device, bit) {
 
 /* ---- recommendations, which cost nothing (item_side.py) ---- */
 
-/** Predicted ratings of items, each within the range. */
-export function predict(ratings, side, range, items) {
-  return predictions(ratings, side, items)[1].map((score) => clipped(score, range));
-}
-
 /**
  * The n best items, best first, and their predictions: by popularity times predicted rating above the lowest. The same
  * popularity for all items means that noise drowned it: then there is no list.
  */
-export function recommend(ratings, side, range, n = 10, excludeSeen = true) {
+export function recommend(ratings, side, range, n = 10) {
   if (side.popularity.length > 1 && side.popularity.every((one) => one === side.popularity[0])) return [];
   const items = [];
-  for (let item = 0; item < side.items; item++) if (!(excludeSeen && ratings.has(item))) items.push(item);
+  for (let item = 0; item < side.items; item++) if (!ratings.has(item)) items.push(item);
   const [own, scores] = predictions(ratings, side, items);
   const known = side.popularity.length > 0;
   const often = items.map((item) => (known ? side.popularity[item] : 0));
