@@ -166,7 +166,8 @@ MUTANTS = (
         "return kernels.transform_rows(coefficients, frame.whiten)",
         "return np.asarray(coefficients @ frame.whiten.T)",
         "nobody's features depend on how many others there are",
-        ("methods/test_user_side.py",),
+        _SUITE,
+        "with_many_factors and budgeted and explicit",
     ),
     Mutant(
         "budgeted: the spread of all users instead of one's own",
@@ -174,7 +175,8 @@ MUTANTS = (
         "square = pattern.user_squares(values=residuals) / free",
         "square = np.full(pattern.n_users, (residuals**2).sum() / max(free.sum(), 1.0))",
         "a user's contribution is their own to the last bit",
-        ("methods/test_user_side.py",),
+        _SUITE,
+        f"{_OWN} and budgeted and explicit",
     ),
     Mutant(
         "DPALS: vectors of all users by BLAS",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import subprocess
@@ -25,22 +24,6 @@ from tests.silos.worlds import Run, agree, central, world
 
 ROOT = Path(__file__).parents[2]
 NAME = "tests.conformance.own_method:ShyPopularity"
-
-
-def test_it_has_forty_lines_of_code_at_most() -> None:
-    """Lines of statements, docstrings and blank lines not counted."""
-    source = Path(own_method.__file__).read_text()
-    tree = ast.parse(source)
-    said = {
-        line
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-    }
-    lines = [
-        line for number, line in enumerate(source.splitlines(), 1) if line.strip() and number not in said
-    ]
-    assert len(lines) <= 40
 
 
 def test_the_documents_show_it_as_it_is() -> None:
@@ -127,17 +110,6 @@ def test_silos_train_it_as_one_place_would(tmp_path: Path, kind: str) -> None:
     parts = [ratings.take_users(slice(start, start + 100)) for start in (0, 100, 200)]
     fitted = silos.fit(parts, agreement.budget, method=ShyPopularity(max_ratings=3))
     assert fitted.model_.statement.private
-
-
-def test_silos_on_the_command_line_train_it_and_its_model_is_read(tmp_path: Path) -> None:
-    write(town("implicit"), tmp_path)
-    columns = ["--user", "user", "--item", "item"]
-    terms = ["--epsilon", "20", "--delta", "1e-6", "--implicit", "--method", NAME, "--set", "max_ratings=3"]
-    split = ["--silos", "2", "--catalogue", "items.csv", "--out", "model"]
-    trained = discreet(tmp_path, "federate", "simulate", "clicks.csv", *columns, *terms, *split)
-    assert trained["method"] == "shy-popularity"
-    found = discreet(tmp_path, "recommend", "model", "--history", "history.csv", "-n", "4")
-    assert len(found["users"][0]["recommendations"]) == 4
 
 
 def test_another_package_offers_it_by_an_entry_point(tmp_path: Path) -> None:

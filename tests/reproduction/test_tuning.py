@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import pytest
 
 from discreet.errors import SettingsInvalid
@@ -43,13 +42,3 @@ def test_nothing_usable_is_an_error() -> None:
         search(make, SPACE, 3, lambda settings: math.nan, 0)
     with pytest.raises(SettingsInvalid, match="not enough"):
         search(make, SPACE, 1, error, 0, first=[{}, {}])
-
-
-def test_values_stay_in_range_and_reach_its_ends() -> None:
-    rng = np.random.default_rng(0)
-    ranks = {log_integer(2, 5)(rng) for _ in range(500)}
-    assert ranks == {2, 3, 4, 5}
-    penalties = [log_uniform(0.1, 10.0)(rng) for _ in range(500)]
-    assert 0.1 <= min(penalties) < 0.2
-    assert 5.0 < max(penalties) <= 10.0
-    assert 0.8 < float(np.median(penalties)) < 1.25

@@ -5,10 +5,8 @@ import pytest
 
 from discreet import ALS, Catalogue, Ratings
 from discreet.data import splits
-from discreet.data.synthetic import market
 from discreet.evaluation import evaluate_ranking
 from discreet.methods.als.clicks import ClicksFit
-from discreet.model.fold_in import Clicks
 from discreet.types import Floats
 
 
@@ -22,44 +20,6 @@ def test_items_that_nobody_uses_change_nothing(clicks: Ratings) -> None:
     scores = evaluate_ranking(more, query.with_catalogue(wide), target.with_catalogue(wide))
     assert scores.recall == pytest.approx(plain.recall, rel=0.01)
     assert not more.item_side.factors[len(known) :].any()
-
-
-def test_gravity_grows_with_the_share_of_the_items_in_use_that_a_user_takes(clicks: Ratings) -> None:
-    def gravity(ratings: Ratings) -> float:
-        rule = ALS(rank=2, rounds=1).fit(ratings, rng=0).model_.item_side.rule
-        assert isinstance(rule, Clicks)
-        return rule.gravity
-
-    half = clicks.keep(np.random.default_rng(0).random(clicks.n_ratings) < 0.5)
-    assert gravity(half) == pytest.approx(0.5 * gravity(clicks), rel=0.1)
-    rule = ALS(rank=2, rounds=1, gravity=0.3).fit(clicks, rng=0).model_.item_side.rule
-    assert isinstance(rule, Clicks)
-    assert rule.gravity == 0.3
-
-
-def test_a_given_rank_and_penalty_are_kept(clicks: Ratings) -> None:
-    fitted = ALS(rank=3, penalty=0.7).fit(clicks, rng=0)
-    rule = fitted.model_.item_side.rule
-    assert isinstance(rule, Clicks)
-    assert (fitted.rank_, rule.factor_penalty) == (3, 0.7)
-
-
-def test_where_taste_is_weak_lists_are_no_worse_than_popularity() -> None:
-    """Without offsets and a choice of the penalty, 128 factors overfit a market and lose most of its popularity."""
-    rated = market(2_000, 300, 60_000, rng=0)
-    clicks = rated.keep(rated.values >= 4.0)
-    catalogue = clicks.catalogue
-    assert catalogue is not None
-    taken = Ratings.from_arrays(
-        clicks.indptr, clicks.items, np.ones(clicks.n_ratings), catalogue=catalogue, rating_range=None
-    )
-    train, query, target = splits.held_out_users(taken, 0.2, rng=0)
-    fitted = ALS().fit(train, rng=0)
-    scores = evaluate_ranking(fitted.model_, query, target)
-    assert scores.recall > 1.02 * scores.popularity_recall
-    assert fitted.rank_ == 8
-    weak = ALS(rank=128, penalty=0.05 * (train.n_ratings / train.n_users) ** 0.5).fit(train, rng=0)
-    assert evaluate_ranking(weak.model_, query, target).recall < scores.popularity_recall
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0])

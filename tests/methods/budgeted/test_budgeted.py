@@ -15,7 +15,6 @@ from discreet.errors import (
     CatalogueInvalid,
     CatalogueMissing,
     RatingsInvalid,
-    SettingsInvalid,
 )
 from discreet.evaluation import evaluate_ratings
 from discreet.methods.budgeted.public import train
@@ -70,19 +69,6 @@ def test_private_model_is_close_to_the_open_one_and_far_from_the_baselines(marke
     assert scores["weak"].rmse < 1.07 * scores["open"].rmse
 
 
-@pytest.mark.parametrize(
-    "settings", [{"rounds": 300, "rank": 8}, {"rank": 50, "rounds": 2}, {"rank": 6, "growth": 100.0}]
-)
-def test_absurd_settings_waste_the_budget_but_break_nothing(
-    market: Ratings, settings: dict[str, object]
-) -> None:
-    """Rounds with next to no budget are drowned in noise and must be passed over."""
-    ratings = market.take_users(slice(0, 400))
-    side = BudgetedALS(**settings).fit(ratings, Budget(2.0, 1e-6), rng=0).model_.item_side
-    assert np.isfinite(side.factors).all()
-    assert np.abs(side.offsets).max() < 50
-
-
 def test_factors_that_no_round_could_teach_are_not_released(market: Ratings) -> None:
     """All rounds drowned: the random start must not pass for taste."""
     fitted = BudgetedALS(rank=40, rounds=300, growth=1.0, activity_share=0.5, offset_share=0.9999).fit(
@@ -125,13 +111,6 @@ def test_a_budget_too_small_to_train_is_refused(market: Ratings, epsilon: float)
         BudgetedALS().fit(market, Budget(epsilon, 1e-9))
 
 
-def test_one_user_is_too_few(market: Ratings) -> None:
-    with pytest.raises(BudgetInvalid, match="too small to train"):
-        BudgetedALS().fit(market.take_users([0]), BUDGET)
-    with pytest.raises(RatingsInvalid, match="only one user"):
-        ALS(rank=2, rounds=2).fit(market.take_users([0]), rng=0)
-
-
 def test_a_delta_that_would_allow_publishing_a_user_is_refused(market: Ratings) -> None:
     with pytest.raises(BudgetInvalid, match="delta"):
         BudgetedALS().fit(market, Budget(5.0, 0.01))
@@ -148,21 +127,6 @@ def test_one_item_is_too_few(fit: Callable[[Ratings], object]) -> None:
     )
     with pytest.raises(CatalogueInvalid, match="only one item"):
         fit(ratings)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"rnak": 3}, "rnak.*Known settings.*rank"),
-        ({"rank": -1}, "rank"),
-        ({"rank": 2.5}, "rank"),
-        ({"growth": float("nan")}, "growth"),
-        ({"activity_share": 0.0}, "activity_share"),
-    ],
-)
-def test_settings_are_checked_by_name(settings: dict[str, object], message: str) -> None:
-    with pytest.raises(SettingsInvalid, match=message):
-        BudgetedALS(**settings)
 
 
 def without_catalogue(ratings: Ratings) -> Ratings:

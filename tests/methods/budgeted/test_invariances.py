@@ -59,20 +59,6 @@ def test_unused_items_in_the_catalogue_do_not_matter(
     assert longer.rmse(model) == pytest.approx(split.rmse(plain), rel=0.01)
 
 
-def test_a_copy_of_all_users_changes_little(split: Split, fitted: tuple[dict[str, object], Model]) -> None:
-    settings, plain = fitted
-    once = split.train
-    twice = Ratings.from_arrays(
-        np.concatenate([once.indptr, once.indptr[1:] + once.indptr[-1]]),
-        np.tile(once.items, 2),
-        np.tile(once.values, 2),
-        catalogue=once.catalogue,
-        rating_range=once.rating_range,
-    )
-    assert twice.n_users == 2 * once.n_users
-    assert split.rmse(fit(twice, **settings)) == pytest.approx(split.rmse(plain), rel=0.01)
-
-
 @pytest.mark.parametrize("part", ["every tenth user", "half of each history"])
 def test_less_data_teach_less_and_never_less_than_offsets_alone(split: Split, part: str) -> None:
     whole = split.train
@@ -84,35 +70,10 @@ def test_less_data_teach_less_and_never_less_than_offsets_alone(split: Split, pa
     assert 0.99 * split.rmse(fit(whole)) < split.rmse(fit(less)) < 1.01 * offsets
 
 
-def test_the_order_of_items_hardly_matters(split: Split, fitted: tuple[dict[str, object], Model]) -> None:
-    """In another order each item gets another random start, and other noise."""
-    settings, plain = fitted
-    order = np.random.default_rng(5).permutation(len(split.ids))
-    other = split.with_catalogue(Catalogue([split.ids[place] for place in order]))
-    assert other.rmse(fit(other.train, **settings)) == pytest.approx(split.rmse(plain), rel=0.01)
-
-
-def test_the_order_of_users_hardly_matters(split: Split) -> None:
-    """Users' integers are the same in any order, and so are their sums."""
-    order = np.random.default_rng(6).permutation(split.train.n_users)
-    one, two = (
-        fit(part, rank=8, rounds=3).item_side for part in (split.train, split.train.take_users(order))
-    )
-    np.testing.assert_allclose(two.factors, one.factors, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(two.offsets, one.offsets, rtol=1e-6, atol=1e-9)
-
-
 @pytest.mark.parametrize("rank", [8, 16])
 def test_without_noise_more_rounds_do_not_hurt(split: Split, rank: int) -> None:
     few, many = (split.rmse(fit(split.train, rank=rank, rounds=rounds)) for rounds in (6, 12))
     assert many < 1.005 * few
-
-
-def test_more_budget_does_not_hurt(split: Split) -> None:
-    errors = [split.rmse(fit(split.train, Budget(epsilon, 1e-6))) for epsilon in (5.0, 50.0, 1000.0)]
-    assert errors[1] < 1.005 * errors[0]
-    assert errors[2] < 1.005 * errors[1]
-    assert errors[2] < 0.99 * errors[0]
 
 
 @pytest.fixture(scope="module")

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from discreet import Budget, BudgetedALS, Catalogue, Ratings
-from discreet.methods.budgeted.public.items import finished
-from discreet.methods.budgeted.public.step import AveragedOffsets, State
-from discreet.methods.budgeted.public.whitening import Frame
-from discreet.methods.shared.public.feature_prior import FeaturePrior
-from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.model import Model
 from discreet.privacy import Noise
 
 USERS, ITEMS, KINDS, RATED = 2_500, 250, 10, 30
 LEVELS = np.linspace(-0.6, 0.6, KINDS)
 NEW = [f"new-{kind}" for kind in range(KINDS)]
-HEARD = AveragedOffsets(np.zeros(ITEMS), np.ones(ITEMS), np.zeros(ITEMS))
 
 
 class Made:
@@ -74,12 +66,6 @@ def test_features_lead_to_a_map_and_doubt(model: Model) -> None:
     assert 0.0 < side.feature_map.noise_ratio <= 1.0
 
 
-def test_without_features_there_is_doubt_and_no_map() -> None:
-    side = Made(1, described=False).fit(20.0).item_side
-    assert side.noise_ratio is not None
-    assert side.feature_map is None
-
-
 def test_new_items_are_guessed_in_the_right_direction(made: Made, model: Model) -> None:
     longer = model.with_items(NEW, {"kind": [f"k{kind}" for kind in range(KINDS)]})
     side = longer.item_side
@@ -94,18 +80,6 @@ def test_new_items_are_guessed_in_the_right_direction(made: Made, model: Model) 
     assert np.corrcoef(true.ravel(), guessed.ravel())[0, 1] > 0.9
 
 
-def test_a_new_item_is_most_like_old_ones_of_its_kind(made: Made, model: Model) -> None:
-    """Where the noise allows: its kind is among the first as often as can be told from two numbers a kind."""
-    longer = model.with_items(NEW, {"kind": [f"k{kind}" for kind in range(KINDS)]})
-    hits = []
-    for kind, name in enumerate(NEW):
-        found = [item for item in longer.similar(name, 10).items if item not in NEW]
-        traits = made.traits[[made.kind[int(item.removeprefix("item-"))] for item in found]]
-        norms = np.linalg.norm(traits, axis=1) * np.linalg.norm(made.traits[kind])
-        hits.append((traits @ made.traits[kind] / norms).mean())
-    assert np.mean(hits) > 0.8
-
-
 def test_rare_items_are_in_more_doubt(made: Made, model: Model) -> None:
     doubt = model.item_side
     assert doubt.noise_ratio is not None
@@ -115,51 +89,11 @@ def test_rare_items_are_in_more_doubt(made: Made, model: Model) -> None:
     assert np.corrcoef(*ranks)[0, 1] < -0.8
 
 
-@pytest.mark.parametrize(("epsilon", "most"), [(5.0, 0.45), (1000.0, 0.15)])
-def test_items_that_are_pure_noise_are_like_nothing(epsilon: float, most: float) -> None:
-    """Items that nobody rated have noise for factors; the best of their many scores are low all the same."""
-    model = with_unrated(Made(2, described=False)).fit(epsilon)
-    noise = [scores_of(model, f"unrated-{number}")[0] for number in range(30)]
-    popular = [scores_of(model, f"item-{number}")[0] for number in range(10)]
-    assert np.mean(noise) < most
-    assert np.mean(popular) > 0.75
-    bare = replace(model, item_side=replace(model.item_side, noise_ratio=None))
-    assert np.mean([scores_of(bare, f"unrated-{number}")[0] for number in range(30)]) > 1.5 * np.mean(noise)
-    similar = model.similar("item-0", 10).items
-    assert not any(str(name).startswith("unrated") for name in similar)
-
-
-def scores_of(model: Model, name: str) -> list[float]:
-    return [float(entry["score"]) for entry in model.similar(name, 20).to_dict()["recommendations"]]
-
-
 def with_unrated(made: Made, number: int = 100) -> Made:
     assert made.ratings.catalogue is not None
     names = [*made.ratings.catalogue.ids, *(f"unrated-{k}" for k in range(number))]
     made.ratings = made.ratings.with_catalogue(Catalogue(names))
     return made
-
-
-def test_guesses_start_from_the_usual_item(model: Model, made: Made) -> None:
-    """All offsets and factors far from zero: kinds explain how items differ from what is usual, not where that is."""
-    side, share = model.item_side, made.counts / made.counts.sum()
-    assert made.ratings.catalogue is not None
-    features = made.ratings.catalogue.features
-    assert features is not None
-    rng = np.random.default_rng(6)
-    offsets, factors = 5.0 + LEVELS[made.kind], 2.0 + made.traits[made.kind]
-    bare = replace(
-        side, offsets=offsets, factors=factors + 0.1 * rng.standard_normal(factors.shape), noise_ratio=None
-    )
-    weights = ItemWeights.first(made.counts.astype(np.float64), np.full(ITEMS, 1e-6))
-    frame = Frame(np.eye(3), 1.0, np.zeros(2))
-    state = State(bare, frame, weights, HEARD, precision=np.full(ITEMS, 1e4))
-    known = finished(bare, state, FeaturePrior(features), None)
-    assert known.feature_map is not None
-    np.testing.assert_allclose(known.feature_map.base, share @ np.column_stack([offsets, bare.factors]))
-    guessed = known.feature_map.guess(features.matrix)
-    np.testing.assert_allclose(guessed[:, 0], offsets, atol=0.15)
-    assert np.square(guessed[:, 1:] - factors).mean() < 0.1 * made.traits.var()
 
 
 def test_items_that_nobody_rated_are_in_most_doubt() -> None:
@@ -197,21 +131,3 @@ def test_new_items_are_predicted_better_than_by_the_own_mean_and_ranked_better_t
     assert error < 0.9 * np.square(means[users[~kept]] - whole.values[~kept]).mean()
     above = whole.values[~kept] - means[users[~kept]]
     assert np.corrcoef(predicted - means[users[~kept]], above)[0, 1] > 0.3
-
-
-def test_a_new_item_is_not_taken_for_a_rare_one() -> None:
-    """Most items are rare, and rare items are rated lower: of a new item that says nothing."""
-    made = Made(4)
-    rare = 0.6 - 0.25 * np.log(np.arange(1, ITEMS + 1))
-    made.ratings = replace(
-        made.ratings, values=np.clip(made.ratings.values + rare[made.ratings.items], 1.0, 5.0)
-    )
-    side = made.fit(200.0).item_side
-    assert side.feature_map is not None
-    guesses = side.feature_map.base[0] + side.feature_map.weights[:, 0]
-    usual = np.array(
-        [np.average(side.offsets[made.kind == k], weights=made.counts[made.kind == k]) for k in range(KINDS)]
-    )
-    plain = np.array([side.offsets[made.kind == k].mean() for k in range(KINDS)])
-    assert (usual - plain).mean() > 0.1
-    assert abs((guesses - usual).mean()) < 0.5 * (usual - plain).mean()

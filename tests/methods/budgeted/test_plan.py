@@ -31,13 +31,6 @@ def test_shares_sum_to_one_and_grow() -> None:
     assert all(later > earlier for earlier, later in itertools.pairwise(shares))
 
 
-@pytest.mark.parametrize("growth", [1e-6, 1.0, 100.0])
-def test_no_growth_is_too_extreme(growth: float) -> None:
-    shares = round_shares(1000, growth)
-    assert math.fsum(shares) == pytest.approx(1.0, abs=1e-12)
-    assert min(shares) > 0
-
-
 def test_the_noise_ratio_is_the_noise_of_an_average_item() -> None:
     """Checked against the mechanism itself: weight 1/sqrt(k) per rating, n k / m users an item, noise 1/mu."""
     users, per_user, items, mu = 5_000.0, 64.0, 400, 0.7

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from discreet import DPALS, Budget, BudgetedALS, Catalogue, Model, Ratings
+from discreet.data import synthetic
 from discreet.errors import SettingsInvalid
-from discreet.methods.budgeted.public import start as starts
-from discreet.methods.budgeted.public import train
 from discreet.methods.budgeted.public.earlier import best_drift, prior_offsets, prior_popularity
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.model.start import Start
-from discreet.privacy import Noise
 from discreet.privacy.accounting import compose, epsilon_from
-from tests.methods.budgeted.drifting import drifting_market
 
 BUDGET = Budget(8.0, 1e-5)
-KEY = bytes(range(32))
 
 
 @pytest.fixture(scope="module")
 def months() -> list[Ratings]:
-    return drifting_market(2, 2_000, 150, 60_000, new_items=10, drift=0.1, lift=1.0, rng=0)
+    """Of one market: other people each month, and ten items more in the second."""
+    whole = synthetic.market(4_000, 160, 120_000, rng=0, lift=1.0)
+    assert whole.catalogue is not None
+    fewer = whole.with_catalogue(Catalogue(whole.catalogue.ids[:150]))
+    return [fewer.take_users(slice(0, 2_000)), whole.take_users(slice(2_000, None))]
 
 
 @pytest.fixture(scope="module")
@@ -92,62 +90,6 @@ def test_a_start_that_holds_needs_few_rounds_and_a_useless_one_is_left(
     assert after.rounds_ > 2 == warm.rounds_
 
 
-def test_rounds_that_are_set_are_taken_where_the_rule_alone_would_find_no_factors(
-    months: list[Ratings], first: Model, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(train, "choose_rank", lambda *facts: 0)
-    warm = BudgetedALS(rounds=3).fit(months[1], BUDGET, rng=0, start=first)
-    assert (warm.rank_, warm.rounds_) == (first.item_side.rank, 3)
-
-
-def test_a_rank_of_zero_is_kept_whatever_the_start_has(months: list[Ratings], first: Model) -> None:
-    assert first.item_side.rank > 0
-    plain = BudgetedALS(rank=0).fit(months[1], BUDGET, rng=0, start=first)
-    assert plain.rank_ == 0
-    assert "trial of the earlier model" not in names(plain.model_)
-
-
-def test_a_trial_tells_a_start_of_the_same_market_from_another_one_at_a_small_budget(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Users counted by one over the length of their vectors hid in one run of three that the start still held."""
-    here = drifting_market(2, 5_000, 1_000, 150_000, drift=0.2, lift=1.5, rng=3)
-    elsewhere = drifting_market(1, 5_000, 1_000, 150_000, lift=1.5, rng=4)[0]
-    caught: list[float] = []
-    plain = starts.belief
-
-    def heard(*arguments: Any) -> float:
-        caught.append(plain(*arguments))
-        return caught[-1]
-
-    monkeypatch.setattr(starts, "belief", heard)
-    fit = BudgetedALS().fit
-    for seed in range(3):
-        for before in (here[0], elsewhere):
-            noise = Noise.fixed_key_not_private(bytes([seed]) * 32)
-            start = fit(before, Budget(3.0, 1e-5), rng=seed, noise=noise).model_
-            fit(here[1], Budget(1.5, 1e-5), rng=seed, start=start, noise=noise)
-    assert min(caught[::2]) > 0.15
-    assert max(caught[1::2]) < 0.15
-
-
-def test_the_same_start_and_releases_give_the_same_model_bit_for_bit(
-    months: list[Ratings], first: Model, tmp_path: Path
-) -> None:
-    loaded = Model.load(first.save(tmp_path / "first"))
-    assert loaded.digest == first.digest
-    sides = [
-        BudgetedALS()
-        .fit(months[1], BUDGET, rng=5, start=start, noise=Noise.fixed_key_not_private(KEY))
-        .model_.item_side
-        for start in (first, loaded)
-    ]
-    assert (sides[0].factors == sides[1].factors).all()
-    assert (sides[0].offsets == sides[1].offsets).all()
-    with_other = BudgetedALS().fit(months[1], BUDGET, rng=5, noise=Noise.fixed_key_not_private(KEY))
-    assert not np.array_equal(with_other.model_.item_side.offsets, sides[0].offsets)
-
-
 def test_items_are_matched_by_id_and_new_ones_start_from_nothing(first: Model) -> None:
     ids = [*reversed(first.catalogue.ids.tolist()), "new"]
     start = Start.of(first, Catalogue(ids))
@@ -168,7 +110,7 @@ def test_what_cannot_be_a_start_is_refused_in_words(months: list[Ratings], first
         BudgetedALS().fit(months[1], BUDGET, start=replace(first, method="other"))
     with pytest.raises(SettingsInvalid, match="does not start from an earlier model"):
         DPALS().fit(months[1], BUDGET, start=first)
-    wider = drifting_market(1, 300, 60, 5_000, rng=0, rating_range=(0.0, 10.0))[0]
+    wider = synthetic.market(300, 60, 5_000, rng=0, rating_range=(0.0, 10.0))
     with pytest.raises(SettingsInvalid, match="same rating range"):
         BudgetedALS().fit(wider, BUDGET, start=first)
 

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.catalogue import RatingScale
 from discreet.methods.budgeted.public.plan import Activity
-from discreet.methods.budgeted.public.whitening import Frame, Spread, seen, spread_of, whitened
+from discreet.methods.budgeted.public.whitening import Frame, Spread, seen, whitened
 from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
 
@@ -70,19 +70,6 @@ def test_predictions_stay_where_they_are(last: bool, start: bool) -> None:
     assert not np.allclose(after.factors, before.factors)
 
 
-def test_an_offset_that_a_direction_stood_for_goes_to_the_offsets() -> None:
-    """Everybody's vector has about the same number in one direction: what the items have there is an offset."""
-    rng = np.random.default_rng(11)
-    side = some_side(rng)
-    vectors = rng.standard_normal((500, RANK)) * [1.0, 1.0, 0.05] + [0.0, 0.0, 2.0]
-    spread = spread_with(vectors, rng)
-    start = Frame(np.eye(1 + RANK), 1.0, np.ones(RANK), start=True)
-    activity = activity_of(rng.integers(5, 50, 300))
-    after, frame = whitened(side, start, spread, activity, 4.0, last=False)
-    np.testing.assert_allclose(after.offsets - side.offsets, side.factors @ vectors.mean(axis=0), rtol=1e-9)
-    np.testing.assert_allclose(frame.whiten[0], np.eye(1 + RANK)[0], atol=1e-12)
-
-
 @pytest.mark.parametrize(("last", "start"), CASES)
 def test_the_frame_fits_the_new_coordinates(last: bool, start: bool) -> None:
     """Features are white in it, and factors are uncorrelated over what people take and as strong as it says."""
@@ -97,34 +84,6 @@ def test_the_frame_fits_the_new_coordinates(last: bool, start: bool) -> None:
     np.testing.assert_allclose(np.diag(strengths), frame.power, rtol=1e-9)
     scale = np.sqrt(np.outer(frame.power, frame.power))
     assert np.abs(strengths / scale - np.eye(RANK)).max() < 1e-6
-
-
-def test_the_coordinates_do_not_depend_on_those_before() -> None:
-    """Any other coordinates of the same model, and any other origin, lead to the same one, up to signs."""
-    side, spread, *_ = moved(4, last=False, start=True)
-    rng = np.random.default_rng(5)
-    mix, origin = rng.standard_normal((RANK, RANK)), rng.standard_normal(RANK)
-    back = np.linalg.inv(mix)
-    other = replace(spread, mean=back @ (spread.mean - origin), covariance=back @ spread.covariance @ back.T)
-    start = Frame(np.eye(1 + RANK), 1.0, np.ones(RANK), start=True)
-    turned = replace(side, factors=side.factors @ mix, offsets=side.offsets + side.factors @ origin)
-    activity = activity_of(np.random.default_rng(4).integers(5, 50, 300))
-    one, _ = whitened(side, start, spread, activity, 4.0, last=False)
-    again, _ = whitened(turned, start, other, activity, 4.0, last=False)
-    np.testing.assert_allclose(np.abs(again.factors), np.abs(one.factors), rtol=1e-5, atol=1e-7)
-    np.testing.assert_allclose(again.offsets, one.offsets, rtol=1e-7)
-
-
-def test_spread_is_read_in_plain_coordinates() -> None:
-    rng = np.random.default_rng(6)
-    spread, whiten = some_spread(rng), np.eye(1 + RANK) + 0.2 * rng.standard_normal((1 + RANK, 1 + RANK))
-    moment = np.ones((1 + RANK, 1 + RANK))
-    moment[0, 1:] = moment[1:, 0] = spread.mean
-    moment[1:, 1:] = spread.covariance + np.outer(spread.mean, spread.mean)
-    stated = 3.0 * whiten @ moment @ whiten.T
-    found = spread_of(Frame(whiten, 1.0, np.ones(RANK)), stated, 0.7, spread.share)
-    np.testing.assert_allclose(found.mean, spread.mean, rtol=1e-8)
-    np.testing.assert_allclose(found.covariance, spread.covariance, rtol=1e-6)
 
 
 @pytest.mark.parametrize("poor", [np.zeros((3, 3)), np.diag([1.0, 0.0, -0.3])])
@@ -186,26 +145,6 @@ class Crowd:
         after, _ = whitened(self.side, frame, self.spread, self.activity, 4.0, last=last)
         change = change_of(self.side, after)
         return change @ change.T
-
-
-@pytest.mark.parametrize("held", [2.0, 10.0])
-def test_vectors_of_users_without_taste_scatter_as_computed(held: float) -> None:
-    crowd = Crowd(9, taste=0.0, held=held)
-    power = np.square(crowd.factors).mean(axis=0)
-    _, chance = seen(crowd.activity, power, np.full(RANK, held))
-    measured = np.diag(crowd.spread.covariance)
-    np.testing.assert_allclose(crowd.square * chance, measured, rtol=0.15)
-
-
-@pytest.mark.parametrize("held", [2.0, 10.0])
-def test_taste_shows_as_computed(held: float) -> None:
-    crowd = Crowd(10, taste=1.5, held=held)
-    power = np.square(crowd.factors).mean(axis=0)
-    shown, chance = seen(crowd.activity, power, np.full(RANK, held))
-    measured = crowd.spread.covariance[0, 0]
-    assert 1.5 * shown[0] + crowd.square * chance[0] == pytest.approx(measured, rel=0.1)
-    assert (shown > 0.0).all()
-    assert (shown < 1.0).all()
 
 
 @pytest.mark.parametrize("taste", [0.4, 1.5])

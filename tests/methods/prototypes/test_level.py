@@ -12,7 +12,7 @@ from discreet.data.synthetic import market
 from discreet.errors import ModelInvalid, SettingsInvalid
 from discreet.methods.prototypes.private.lloyd import LevelPlan, release_levels
 from discreet.methods.prototypes.private.silo import PrivatePrototypes
-from discreet.methods.prototypes.public.evidence import count_groups, differences, factors, offsets
+from discreet.methods.prototypes.public.evidence import differences, factors, offsets
 from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.public.server import factorise
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
@@ -90,14 +90,6 @@ def test_messages_of_two_kinds_are_not_mixed_and_clicks_have_no_level() -> None:
     with pytest.raises(SettingsInvalid, match="lloyd"):
         PrototypeSettings.checked(unrated="level", clustering="swap")
     assert PrototypeSettings.checked().rows(explicit=False) == "zero"
-
-
-def test_groups_are_looked_for_where_rows_are_dense_and_the_noise_is_small() -> None:
-    dense = np.full(50, 400.0)
-    assert count_groups(dense, 1.0, 1_000.0, 1.0) == 8
-    assert count_groups(dense, 1.0, 1_000.0, 1e-3) == 1
-    assert count_groups(np.full(5_000, 4.0), 1.0, 1_000.0, 1.0) == 1
-    assert 1 < count_groups(dense, 1.0, 1_000.0, 0.08) < 8
 
 
 def test_offsets_and_groups_come_back_where_there_is_little_noise() -> None:

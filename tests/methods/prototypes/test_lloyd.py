@@ -107,18 +107,6 @@ def test_message_states_epsilon_and_delta() -> None:
     assert message.values.shape == (3, 12)
 
 
-@pytest.mark.parametrize("users", [0, 1, 20])
-def test_the_outcome_follows_from_the_releases_alone(users: int) -> None:
-    """Nobody at all is a silo like any other: one that failed then would be told apart from a silo of one."""
-    chosen, rows = settings(), silo(users, 5)
-    base = WatchedGate()
-    before = lloyd_prototypes(base, ratings(rows), chosen, BUDGET)
-    more = ratings([*rows, hostile()["a mixture"]])
-    after = lloyd_prototypes(WatchedGate(base.released), more, chosen, BUDGET)
-    for name in ("values", "mask", "weights"):
-        assert np.array_equal(getattr(before, name), getattr(after, name)), name
-
-
 @pytest.mark.parametrize("who", ["everything at the top", "a mixture"])
 def test_centres_follow_from_the_releases_alone(who: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who is in which cluster follows from one's own ratings and from these: a trace of others would move everybody."""

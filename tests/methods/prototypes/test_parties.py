@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -171,21 +169,6 @@ def test_a_silo_that_is_too_small_says_so_once_and_for_one_charge(tmp_path: Path
         run.close()
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"silos": ["b", "a", "B"]}, "capitals"),
-        ({"silos": ["a", "a"]}, "capitals"),
-        ({"silos": []}, "silos"),
-        ({"rating_range": (-1.0, 1.0)}, "non-negative"),
-        ({"catalogue": Catalogue(["only one"])}, "n_items"),
-    ],
-)
-def test_what_cannot_be_agreed_on_is_refused(changes: dict[str, Any], words: str) -> None:
-    with pytest.raises(SettingsInvalid, match=words):
-        agree(**changes)
-
-
 def test_an_agreement_is_known_by_its_method(tmp_path: Path) -> None:
     prototypes, als = agree(), agree_on_als(world(users=50), 3)
     prototypes.save(tmp_path / "prototypes.json")
@@ -259,15 +242,3 @@ def test_a_model_of_another_kind_or_run_is_refused(run: Run) -> None:
             open_model(encode_model(changed, agreement), agreement, CATALOGUE, None)
     with pytest.raises(Refused, match="not the model of this run"):
         open_model(encode_model(model, agree()), agreement, CATALOGUE, None)
-
-
-def test_a_message_with_an_empty_array_of_endless_sides_is_refused(run: Run) -> None:
-    message = run.silos["silo-00"].answer()
-    end = 8 + int.from_bytes(message[4:8], "little")
-    header = json.loads(message[8:end]) | {"arrays": [["none", [0, 2**39, 2**39]]]}
-    text = json.dumps(header).encode()
-    with pytest.raises(Refused, match="arrays"):
-        run.coordinator.receive(
-            "silo-00", message[:4] + len(text).to_bytes(4, "little") + text + message[end:]
-        )
-    assert run.coordinator.status()["messages_up"] == 0

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.methods.prototypes.private.rows import from_sums, settle_bounds, shrunken_means
+from discreet.methods.prototypes.private.rows import shrunken_means
 from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.methods.prototypes.public.server import factorise
-from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
-from discreet.privacy.bounded_rows import GRID
+from discreet.methods.prototypes.settings import FactorSettings
 from discreet.privacy.pure.noise import PureNoise
 from tests.methods.prototypes.worlds import ITEMS, ratings, silo
 
@@ -23,30 +22,6 @@ def test_noise_alone_leaves_flat_rows() -> None:
         sums = 2.0 * counts + rng.laplace(0.0, 300.0, (3, 80))
         flat += bool((np.ptp(shrunken_means(sums, counts, 2 * 300.0**2), axis=1) == 0.0).all())
     assert flat >= 180
-
-
-@pytest.mark.parametrize("noise", [50.0, 150.0, 1_000.0])
-def test_shrunken_means_are_nearer_to_the_truth(noise: float) -> None:
-    """Of means with noise of about the size of their differences, and far above it; crowded rows and small ones."""
-    rng = np.random.default_rng(2)
-    counts = np.array([[300.0], [150.0], [60.0]])
-    raw = drawn = 0.0
-    for _ in range(100):
-        truth = 2.0 + 0.4 * rng.standard_normal((3, 1)) + 0.5 * rng.standard_normal((3, 100))
-        sums = truth * counts + rng.laplace(0.0, noise / np.sqrt(2.0), truth.shape)
-        raw += float(np.square(sums / counts - truth).sum())
-        drawn += float(np.square(shrunken_means(sums, counts, noise**2) - truth).sum())
-    assert drawn < 0.8 * raw
-
-
-def test_values_stay_within_what_a_users_row_can_hold() -> None:
-    """A mean of clipped values is no larger than the clip, whatever the noise says."""
-    world = ratings(silo(10, 0))
-    bounds = settle_bounds(PrototypeSettings.checked(entry_clip=3.0), world)
-    sums = np.array([[10 * GRID, -10 * GRID, 5 * GRID]])
-    found = from_sums(sums, np.array([[5]]), np.array([[0, 1, 2]]), 4, bounds, noise=None)
-    assert found.values.tolist() == [[3.0, bounds.low, 3.0, 0.0]]
-    assert found.mask.tolist() == [[True, True, True, False]]
 
 
 @pytest.mark.parametrize("clustering", ["swap", "lloyd"])
@@ -71,8 +46,3 @@ def test_at_a_tiny_epsilon_predictions_fall_back_to_the_users_mean(clustering: s
         off[shrink] = float(np.abs(side.predict(own, users, world.items) - means).max())
     assert off[True] < 0.05
     assert off[False] > 0.5
-
-
-def test_the_papers_settings_send_values_as_they_come() -> None:
-    assert PrototypeSettings.checked().shrink
-    assert not PrototypeSettings.from_preset("published").shrink

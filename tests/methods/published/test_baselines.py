@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -11,61 +9,10 @@ from discreet import Budget, Catalogue, Ratings
 from discreet.errors import BudgetInvalid, CatalogueInvalid, CatalogueMissing, SettingsInvalid
 from discreet.methods.published.private.baselines import GlobalMean, ItemMean, Popularity, UserMean
 from discreet.privacy import Gate
-from discreet.privacy.gaussian.blocks import Block, Pattern
-from discreet.privacy.gaussian.tallies import Choices, ItemTallies, MeanOfMeans
-from tests.methods.neighbours import move
 
 BUDGET = Budget(2.0, 1e-6)
 CHARGED = [GlobalMean, ItemMean, Popularity]
 Method = type[GlobalMean] | type[UserMean] | type[ItemMean] | type[Popularity]
-
-
-BLOCKS: dict[str, Callable[[Pattern, np.ndarray], list[Block]]] = {
-    "mean": MeanOfMeans().blocks,
-    "items": ItemTallies(17).blocks,
-    "choices": lambda pattern, values: Choices(17).blocks(pattern),
-}
-
-
-def hostile_rows(rng: np.random.Generator, n_items: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Items and values (in half ranges) of ordinary users between those who try to count for more."""
-    rows = []
-    for count in rng.integers(1, n_items + 1, 12):
-        items = np.sort(rng.choice(n_items, count, replace=False))
-        rows.append((items, rng.uniform(-1, 1, count)))
-    everything = np.arange(n_items)
-    for value in (1.0, -1.0, 0.0, 1e-300, 1e-9, 1e300, np.inf, -np.inf, np.nan):
-        rows.append((everything, np.full(n_items, value)))
-        rows.append((everything[3:4], np.full(1, value)))
-    mixed = np.where(everything % 2 == 0, 1.0, -1.0)
-    rows += [
-        (everything, mixed),
-        (everything[:0], np.zeros(0)),
-        (everything, np.where(mixed > 0, np.nan, 5.0)),
-    ]
-    return [rows[i] for i in rng.permutation(len(rows))]
-
-
-def blocks_of(kind: str, rows: list[tuple[np.ndarray, np.ndarray]], n_items: int) -> list[Block]:
-    indptr = np.cumsum([0, *(len(items) for items, _ in rows)])
-    items, values = (np.concatenate(parts) for parts in zip(*rows, strict=True))
-    return BLOCKS[kind](Pattern(indptr, items.astype(np.int32), n_items), values)
-
-
-@pytest.mark.parametrize("kind", BLOCKS)
-@pytest.mark.parametrize("seed", range(3))
-def test_one_user_moves_a_release_by_at_most_one_unit_and_some_by_nearly_that(kind: str, seed: int) -> None:
-    n_items = 17
-    rows = hostile_rows(np.random.default_rng(seed), n_items)
-    full = blocks_of(kind, rows, n_items)
-    moves = [
-        move(full, blocks_of(kind, rows[:user] + rows[user + 1 :], n_items)) for user in range(len(rows))
-    ]
-    assert max(moves) <= 1.0 + 1e-9
-    assert max(moves) > 0.99
-    if kind != "mean":
-        rated = [len(items) > 0 for items, _ in rows]
-        assert min(move for move, some in zip(moves, rated, strict=True) if some) > 0.99
 
 
 def test_the_users_own_mean_costs_nothing(market: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:

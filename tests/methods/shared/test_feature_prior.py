@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.random import Generator
-from scipy.sparse import csr_array
 
 from discreet.catalogue.features import ItemFeatures
 from discreet.methods.shared.public.feature_prior import FeaturePrior
-from discreet.methods.shared.public.shrinkage import estimate, regress_offsets
+from discreet.methods.shared.public.shrinkage import estimate
 
 ITEMS = 1_500
 
@@ -62,17 +61,6 @@ def test_features_that_explain_are_believed_and_help(seed: int) -> None:
     np.testing.assert_allclose(fit.own, 1.0 - fit.share)
     assert np.square(fit.explained - made.part).mean() < 0.15 * np.square(made.part).mean()
     assert made.error(prior) < 0.75 * made.error(None)
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_offsets_of_like_items_help_each_other(seed: int) -> None:
-    made = Made(seed, explained=0.8, order=1)
-    truth, sigma = made.truth[:, 0], 1.0
-    noisy = truth + sigma * made.rng.standard_normal(ITEMS)
-    known = np.full(ITEMS, sigma**2), made.weight
-    plain = regress_offsets(noisy, *known)
-    found = regress_offsets(noisy, *known, prior_of(kind=made.kind))
-    assert np.square(found - truth).mean() < 0.6 * np.square(plain - truth).mean()
 
 
 @pytest.mark.parametrize("number", [5, 40, 400])
@@ -137,53 +125,3 @@ def test_shares_stay_between_nothing_and_nearly_all(explained: float, total: flo
     assert (fit.share <= 0.95 + 1e-12).all()
     np.testing.assert_allclose(fit.own, total * (1.0 - fit.share))
     assert np.isfinite(fit.explained).all()
-
-
-def nothing_explained(prior: FeaturePrior, items: int, order: int = 2) -> None:
-    """In numbers of any kind."""
-    rng = np.random.default_rng(11)
-    for vectors in (rng.standard_normal((items, order)), np.zeros((items, order))):
-        fit = prior.fit(vectors, np.ones(items), np.ones(items), np.full(order, 0.5))
-        assert not fit.explained.any()
-        assert not fit.share.any()
-        np.testing.assert_allclose(fit.own, 0.5)
-        found = estimate(vectors, np.ones(items), np.ones(items), prior=prior)
-        plain = estimate(vectors, np.ones(items), np.ones(items))
-        np.testing.assert_allclose(found.vectors, plain.vectors)
-        offsets = regress_offsets(vectors[:, 0], np.ones(items), np.ones(items), prior)
-        assert np.isfinite(offsets).all()
-
-
-def described(matrix: np.ndarray) -> FeaturePrior:
-    """These very numbers, all in one group."""
-    encoder = ItemFeatures.learn(
-        {"made": np.random.default_rng(0).standard_normal((9, matrix.shape[1]))}
-    ).encoder
-    return FeaturePrior(ItemFeatures(encoder, csr_array(matrix)))
-
-
-def test_columns_that_say_nothing_explain_nothing() -> None:
-    flat = described(np.zeros((50, 3)))
-    nothing_explained(flat, 50)
-    vectors = np.ones((50, 2))
-    assert np.array_equal(flat.alike(vectors, np.random.default_rng(0)), vectors)
-
-
-def test_items_with_a_feature_of_their_own_each_explain_nothing() -> None:
-    nothing_explained(prior_of(name=np.arange(40)), 40)
-
-
-@pytest.mark.parametrize("number", [4, 60])
-def test_a_random_start_is_alike_for_like_items(number: int) -> None:
-    rng = np.random.default_rng(12)
-    kind = categories(rng, number)
-    prior = prior_of(kind=kind, other=categories(rng, 10))
-    found = prior.alike(rng.standard_normal((ITEMS, 30)), rng)
-    assert found.shape == (ITEMS, 30)
-    assert np.square(found).mean() == pytest.approx(1.0, abs=0.15)
-    like = kind[:, None] == kind[None, :]
-    np.fill_diagonal(like, False)
-    alike = found @ found.T / found.shape[1]
-    different = kind[:, None] != kind[None, :]
-    assert alike[like].mean() > alike[different].mean() + 0.1
-    assert abs(alike[different].mean()) < 0.1

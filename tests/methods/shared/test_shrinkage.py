@@ -5,7 +5,6 @@ import pytest
 
 from discreet.methods.shared.public.shrinkage import (
     denoise,
-    estimate,
     regress_offsets,
     shrink_to_identity,
     signal_covariance,
@@ -40,18 +39,6 @@ def test_denoising_beats_both_trust_and_distrust(rng: np.random.Generator) -> No
     assert best < 0.8 * error(np.zeros_like(seen))
 
 
-def test_without_noise_nothing_is_changed(rng: np.random.Generator) -> None:
-    signal, weight, _, _ = noisy(rng, 500, np.diag([1.0, 0.1]), 1.0)
-    np.testing.assert_allclose(denoise(signal, weight, np.zeros(500)), signal, rtol=1e-6)
-
-
-def test_a_floor_keeps_a_weak_direction_alive(rng: np.random.Generator) -> None:
-    _, weight, variance, seen = noisy(rng, 300, np.diag([1.0, 0.0]), 40.0)
-    without = denoise(seen, weight, variance)
-    with_floor = estimate(seen, weight, variance, floor=0.2).vectors
-    assert np.abs(with_floor[:, 1]).mean() > 2 * np.abs(without[:, 1]).mean()
-
-
 def test_rare_items_lean_on_the_line_through_popularity(rng: np.random.Generator) -> None:
     popularity = np.exp(rng.uniform(0, 6, 4_000))
     truth = -1.0 + 0.3 * np.log(popularity) + 0.2 * rng.standard_normal(4_000)
@@ -74,14 +61,3 @@ def test_a_moment_is_believed_as_far_as_it_stands_out(rng: np.random.Generator) 
     truth = np.diag([3.0, 1.0, 1.0, 0.5, 1.0, 1.0])
     np.testing.assert_allclose(shrink_to_identity(truth + 0.001 * noise, 0.001), truth, atol=0.01)
     assert np.linalg.eigvalsh(shrink_to_identity(-5.0 * np.eye(3), 0.01)).min() >= 0.05 - 1e-12
-
-
-def test_items_known_well_move_less(rng: np.random.Generator) -> None:
-    weight, variance = np.ones(400), np.ones(400)
-    expected = np.where(np.arange(400) < 200, 0.01, 1.99)
-    seen = np.sqrt(expected)[:, None] * rng.standard_normal((400, 2)) + rng.standard_normal((400, 2))
-    found = estimate(seen, weight, variance, expected=expected)
-    kept = np.linalg.norm(found.vectors, axis=1) / np.linalg.norm(seen, axis=1)
-    assert kept[:200].max() < 0.1
-    assert kept[200:].min() > 0.4
-    assert found.left[:200].max() < 0.1 * found.left[200:].min()

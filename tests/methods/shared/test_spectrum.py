@@ -5,12 +5,10 @@ import pytest
 
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.methods.shared.public.spectrum import (
-    beside_diagonal,
     click_factors,
     leading,
     noise_edge,
     rating_factors,
-    seen_share,
     signal,
 )
 from discreet.types import Floats
@@ -41,19 +39,6 @@ def test_noise_alone_ends_below_its_edge_and_has_no_signal() -> None:
     assert signal(np.array([-5.0, 0.0, noise_edge(3.0, 800)]), 3.0, 800).tolist() == [0.0, 0.0, 0.0]
 
 
-def test_an_item_with_much_scatter_is_no_direction() -> None:
-    rng = np.random.default_rng(6)
-    truth = np.full(50, 50**-0.5)
-    matrix = (
-        40.0 * np.outer(truth, truth)
-        + np.diag(np.where(np.arange(50) == 7, 100.0, 1.0))
-        + noise(rng, 50, 0.5)
-    )
-    assert leading(matrix, 1)[1][7, 0] > 0.95
-    assert truth @ leading(beside_diagonal(matrix), 1)[1][:, 0] > 0.95
-    assert not np.diag(beside_diagonal(matrix)).any()
-
-
 def test_signal_is_what_the_found_vector_carries() -> None:
     """theta times the squared cosine with the true direction, which the eigenvalue alone overstates."""
     rng, order = np.random.default_rng(2), 900
@@ -64,13 +49,6 @@ def test_signal_is_what_the_found_vector_carries() -> None:
     carried = theta * float(truth @ vectors[:, 0]) ** 2
     assert signal(values, 1.0, order)[0] == pytest.approx(carried, rel=0.1)
     assert values[0] > 1.3 * carried
-
-
-def test_share_seen_of_a_direction() -> None:
-    assert seen_share(np.full(50, 50**-0.5), 10) == pytest.approx(10 / 50)
-    assert seen_share(np.full(50, -(50**-0.5)), 80) == 1.0
-    popular = np.array([1.0] + [0.01] * 99)
-    assert seen_share(popular / np.linalg.norm(popular), 1) == pytest.approx(0.5, rel=0.05)
 
 
 def test_rating_factors_give_back_the_covariance_of_the_users() -> None:
@@ -88,14 +66,6 @@ def test_rating_factors_give_back_the_covariance_of_the_users() -> None:
     assert factors.shape == (m, 2)
     wanted = taste @ taste.T / scatter**2
     assert np.linalg.norm(factors @ factors.T - wanted) < 0.15 * np.linalg.norm(wanted)
-
-
-def test_all_noise_has_no_factors() -> None:
-    rng = np.random.default_rng(4)
-    popularity = ItemWeights.first(rng.normal(0.0, 50.0, 40), np.full(40, 50.0))
-    matrix = noise(rng, 40, 9.0)
-    assert rating_factors(matrix, 20.0, 5, popularity, 10).shape == (40, 0)
-    assert click_factors(matrix, 20.0, 5, 0.3).shape == (40, 0)
 
 
 def test_click_factors_have_the_gravity_of_their_strength() -> None:

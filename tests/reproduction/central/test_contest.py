@@ -15,7 +15,7 @@ from reproduction import Context
 from reproduction.central import contest as rivals
 from reproduction.central.contest import OURS, Contest, Entry, Rival, checks, table
 from reproduction.central.yardstick import NOT_PRIVATE
-from reproduction.experiments import figure_07, posters
+from reproduction.experiments import posters
 from reproduction.scoring import Draws
 from reproduction.tuning import choice
 
@@ -60,18 +60,6 @@ def test_the_published_noise_of_frank_wolfe_spends_a_fraction_of_the_budget() ->
     statement = rival.fit(ratings, Budget(1.0, 1e-5), rng=0).statement_
     assert statement.mu == pytest.approx(1.0 / np.sqrt(128.0 * np.log(1e5)), rel=1e-3)
     assert statement.epsilon < 0.2
-
-
-def test_a_step_of_both_methods_costs_the_same() -> None:
-    """The budget that a number of steps is given is what DPALS's own plan owes for them."""
-    ratings = synthetic.low_rank(300, 40, rng=0)[0]
-    from discreet.privacy.budget import Budget
-
-    budget = Budget(figure_07.epsilon_of(20.0, 3), figure_07.DELTA)
-    for name in ("ALS", "FW"):
-        settings = figure_07.FIRST[name]
-        fitted = figure_07._make(name, 20.0, 3, settings).fit(ratings, budget, rng=0)
-        assert sum(r.mu**2 for r in fitted.statement_.releases) == pytest.approx(3 * 2 * 150 / 400, rel=1e-6)
 
 
 def test_all_methods_enter_and_the_free_levels_stand_beside(contest: Contest) -> None:

@@ -12,14 +12,6 @@ from tests.reproduction.worlds import shrink
 MAKERS = [Sweep.of_ratings, Sweep.of_clicks]
 
 
-def test_what_a_point_fixes_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    shrink(monkeypatch)
-    sweep = Sweep.of_ratings(Context("quick"))
-    point = sweep.at(5.0, rank=3, penalty=7.0)
-    assert set(point.chosen) == {"row_clip", "entry_clip", "rounds"}
-    assert "row_clip" in point.settings
-
-
 def test_the_yardstick_can_be_beaten(monkeypatch: pytest.MonkeyPatch) -> None:
     shrink(monkeypatch)
     for make in MAKERS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +10,11 @@ import pytest
 
 from discreet.data.synthetic import market
 from reproduction import Context
-from reproduction.experiments import silos_movielens, silos_poisson
 from reproduction.silos.methods import (
     GLOBAL_MEAN,
     ITEM_MEAN,
     POPULARITY,
     USER_MEAN,
-    Score,
     federate,
     levels,
     score,
@@ -34,12 +31,9 @@ from reproduction.silos.runs import (
     POOLED,
     RANDOM,
     Design,
-    Line,
-    Point,
     run_all,
 )
 from reproduction.silos.worlds import SILOS, SiloWorld, movielens_world
-from tests.reproduction.worlds import verdicts
 
 A, B = "prototypes, one", "prototypes, two"
 
@@ -131,48 +125,3 @@ def test_a_comparison_runs_every_point_once(world: SiloWorld) -> None:
     assert level(lines, CENTRAL, "train", rank=3, penalty=3.0) < level(lines, USER_MEAN, "train")
     shown = table("x", lines).rows
     assert len(shown) == len(lines)
-
-
-DESIGN = Design((0.01, 0.5), (10, 50), (5,), 0.5, 50, 5, (0.01, 0.5), {A: {}, B: {}}, 3.0)
-
-
-def story(**values: float) -> list[Line]:
-    """A comparison with these test errors; a rank is a tenth of the error."""
-    errors = {
-        USER_MEAN: 4.0, CENTRAL: 1.0, ALONE: 3.0, K_MEANS: 2.7, RANDOM: 2.5, A: 2.6, B: 2.6, FEDERATED: 2.0,
-        BEST_OPEN: 1.9,
-    } | values  # fmt: skip
-    errors.setdefault("least", errors[A])
-    lines = [Line(Point(USER_MEAN), (Score(4.0, errors[USER_MEAN], 0.5),))]
-    lines.append(Line(Point(POPULARITY), (Score(0.0, 0.0, errors.get("popularity", 0.3)),)))
-    for point in DESIGN.points():
-        if point.method not in errors:
-            continue
-        value = errors["least"] if point.epsilon == 0.01 and point.method in (A, B) else errors[point.method]
-        train = -value if point.method == ALONE else value
-        lines.append(
-            Line(point, (Score(train * errors.get("train", 1.0), value, value / 10.0),), distinct=2.0)
-        )
-    return lines
-
-
-def test_the_poisson_world_can_say_no(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(silos_poisson, "SWAP", A)
-    good = silos_poisson.judge(story(), DESIGN)
-    assert verdicts(good) == [True] * 9
-    poor = {RANDOM: 2.9, K_MEANS: 2.8, A: 4.1, B: 4.1, "least": 4.2, FEDERATED: 4.3, BEST_OPEN: 4.25}
-    lines = [replace(line, distinct=50.0) if line.point.k == 50 else line for line in story(**poor)]
-    assert verdicts(silos_poisson.judge(lines, DESIGN)) == [*[False] * 8, True]
-
-
-@pytest.fixture
-def the_papers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the two made-up ways A is the paper's, which alone decides about the paper."""
-    monkeypatch.setattr(silos_movielens, "SWAP", A)
-
-
-@pytest.mark.usefixtures("the_papers")
-def test_movielens_can_say_no() -> None:
-    assert verdicts(silos_movielens.judge(story(), DESIGN)) == [True] * 9
-    poor = {A: 4.1, B: 4.1, CENTRAL: 5.0, FEDERATED: 4.3, "popularity": 0.2, "train": -1.0, BEST_OPEN: 4.2}
-    assert verdicts(silos_movielens.judge(story(**poor), DESIGN)) == [*[False] * 7, True, False]

@@ -7,9 +7,8 @@ import pytest
 from scipy import sparse
 
 from discreet.data.ratings import Ratings
-from discreet.errors import BudgetInvalid, CatalogueMissing, RatingsInvalid, SettingsInvalid
+from discreet.errors import SettingsInvalid
 from discreet.privacy.local.rotated import Coin
-from reproduction.local import channel as channels
 from reproduction.local.channel import Channel, Exact, Hua, Naive, OneCoordinate, Projected, Projection, Round
 from reproduction.local.crowd import Crowd
 from reproduction.local.descent import Descent, descend
@@ -110,33 +109,6 @@ def test_noise_of_hua_is_that_of_one_rating(ratings: Ratings) -> None:
     assert (runs.var(axis=0)[:-1] / expected[:-1]).mean() == pytest.approx(1.0, abs=0.07)
 
 
-def test_noise_of_the_naive_scheme_counts_false_yes_answers() -> None:
-    """On items that nobody rated: y* is 1 with probability p/2, and each answer brings its own Laplace noise."""
-    epsilon = 48.0
-    first = sparse.csr_array(np.eye(1, 12).repeat(600, axis=0))
-    ratings = of_matrix(first)
-    one = asked(ratings, epsilon)
-    runs = np.stack([Naive().gradient(one)[1:] for _ in range(1_500)])
-    p = 2.0 / (1.0 + np.exp(epsilon / 2 / 12))
-    weights = p / 2 * ((1 - p / 2) / (1 - p)) ** 2 + (1 - p / 2) * (p / 2 / (1 - p)) ** 2
-    expected = weights * 2.0 * (2 * 12 * 2 / (epsilon / 2)) ** 2 / ratings.n_users
-    assert runs.var() == pytest.approx(expected, rel=0.06)
-
-
-def test_the_naive_scheme_splits_its_epsilon_over_all_items(
-    ratings: Ratings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Bits at epsilon / 2 / m, Laplace noise of scale 2 m d / (epsilon / 2)."""
-    asked_for: list[float] = []
-    scales: list[float] = []
-    respond, sums = channels.respond, channels.laplace_sums
-    monkeypatch.setattr(channels, "respond", lambda v, e, c: asked_for.append(e) or respond(v, e, c))
-    monkeypatch.setattr(channels, "laplace_sums", lambda c, s, d, g: scales.append(s) or sums(c, s, d, g))
-    Naive().gradient(asked(ratings, 1.0))
-    assert asked_for == [pytest.approx(0.5 / 12)]
-    assert scales == [pytest.approx(2 * 12 * 2 / 0.5)] * 2
-
-
 def test_statements_say_what_each_scheme_promises(ratings: Ratings) -> None:
     settings = Descent(2, 3)
     private = descend(ratings, OneCoordinate(), 1.0, settings)
@@ -169,18 +141,3 @@ def test_one_user_moves_nobody_else(ratings: Ratings) -> None:
     without = np.arange(1, crowd.size)
     part = crowd.part(without).step(profiles[without], items, 0.01)
     np.testing.assert_array_equal(crowd.step(profiles, items, 0.01)[without], part)
-
-
-def test_what_makes_no_sense_is_refused(ratings: Ratings) -> None:
-    with pytest.raises(BudgetInvalid, match="needs an epsilon"):
-        descend(ratings, OneCoordinate(), None)
-    with pytest.raises(BudgetInvalid):
-        descend(ratings, Hua(), -1.0)
-    with pytest.raises(SettingsInvalid, match="at least 1"):
-        Descent(rounds=0)
-    clicks = Ratings.from_arrays([0, 1], [0], [1.0], catalogue=[1], rating_range=None)
-    with pytest.raises(RatingsInvalid, match="values"):
-        descend(clicks, Exact(), None)
-    unlisted = Ratings.from_arrays([0, 1], [0], [1.0], catalogue=None, rating_range=(1, 5))
-    with pytest.raises(CatalogueMissing):
-        descend(unlisted, Exact(), None)
