@@ -24,7 +24,7 @@ FORK.set_forkserver_preload(
         "discreet.cli.collect",
         "discreet.devices.collector.app",
         "discreet.devices.loopback",
-        "discreet.methods.budgeted.estimator",
+        "discreet.methods.budgeted.private.contributions",
         "discreet.methods.published.private.dpals",
         "discreet.methods.prototypes",
         "discreet.web.service",

@@ -212,7 +212,7 @@ MUTANTS = (
     ),
     Mutant(
         "samples that depend on a user's place",
-        "methods/shared/private/sampling.py",
+        "methods/shared/private/sample.py",
         "return _mix(np.repeat(_mix(own), counts) ^ words)",
         "return _mix(np.repeat(_mix(own + np.arange(len(own), dtype=np.uint64)), counts) ^ words)",
         "nobody's sample changes when a user comes or goes",

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from discreet.data.ratings import Ratings
 from discreet.engines.choice import AnyRatings
-from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.methods.budgeted.private.contributions import BudgetedALS
 from discreet.methods.method import PrivateMethod
 from discreet.methods.published.private.dpals import DPALS
 from discreet.methods.published.private.frank_wolfe import FrankWolfe

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.methods.budgeted.private.contributions import BudgetedALS
 from discreet.methods.ease.estimator import EASE
 from discreet.methods.method import PrivateMethod
 from discreet.methods.published.private.dpals import DPALS

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.methods.budgeted.private.contributions import BudgetedALS
 from discreet.methods.published.private.dpals import DPALS
 from discreet.methods.published.private.frank_wolfe import FrankWolfe
 from reproduction.central.tasks import Task

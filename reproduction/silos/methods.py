@@ -12,7 +12,7 @@ import numpy.typing as npt
 from discreet import kernels, silos
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueMissing, RatingsInvalid
-from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.methods.budgeted.private.contributions import BudgetedALS
 from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.public.server import Entries, Rng, item_side_of, nonnegative_factors

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.errors import DiscreetError
 from discreet.methods.als import ALS
-from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.methods.budgeted.private.contributions import BudgetedALS
 from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.public.server import factorise
 from discreet.methods.prototypes.settings import FactorSettings

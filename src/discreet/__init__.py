@@ -44,7 +44,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 _HOMES = {
     "ALS": "discreet.methods.als",
     "Budget": "discreet.privacy.budget",
-    "BudgetedALS": "discreet.methods.budgeted.estimator",
+    "BudgetedALS": "discreet.methods.budgeted.private.contributions",
     "Catalogue": "discreet.catalogue",
     "DPALS": "discreet.methods.published.private.dpals",
     "EASE": "discreet.methods.ease.estimator",
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from discreet.data.ratings import Ratings
     from discreet.evaluation.protocol import evaluate
     from discreet.methods.als import ALS
-    from discreet.methods.budgeted.estimator import BudgetedALS
+    from discreet.methods.budgeted.private.contributions import BudgetedALS
     from discreet.methods.ease.estimator import EASE
     from discreet.methods.method import PrivateMethod
     from discreet.methods.published.private.baselines import GlobalMean, ItemMean, Popularity, UserMean

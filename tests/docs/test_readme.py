@@ -167,7 +167,7 @@ def test_the_command_lines_of_the_page_on_statements_run(
 @pytest.mark.parametrize(
     "name",
     [
-        "discreet.methods.budgeted.estimator",
+        "discreet.methods.budgeted.private.contributions",
         "discreet.methods.published.private.dpals",
         "discreet.methods.published.private.frank_wolfe",
         "discreet.methods.published.private.projected_gradient",

@@ -21,7 +21,7 @@ from typing import Any
 from discreet.catalogue.columns import Columns
 from discreet.data import preparation, prepare
 from discreet.data.rules import ROW_BY_ROW
-from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.methods.budgeted.private.contributions import BudgetedALS
 from discreet.methods.checkpoint import Checkpoint
 from discreet.privacy.account.ledger_file import LedgerRun
 from discreet.privacy.budget import Budget

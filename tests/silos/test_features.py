@@ -13,7 +13,7 @@ import pytest
 from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.errors import Refused, SettingsInvalid
-from discreet.methods.budgeted.estimator import BudgetedALS
+from discreet.methods.budgeted.private.contributions import BudgetedALS
 from discreet.methods.budgeted.public import train as budgeted
 from discreet.methods.lookup import find_public_half
 from discreet.methods.public.half import Facts

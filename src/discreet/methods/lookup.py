@@ -28,7 +28,7 @@ __all__ = [
 _PUBLISHED, _BASELINES = "discreet.methods.published", "discreet.methods.published.private.baselines"
 OURS = {
     "ease": "discreet.methods.ease.estimator:EASE",
-    "budgeted": "discreet.methods.budgeted.estimator:BudgetedALS",
+    "budgeted": "discreet.methods.budgeted.private.contributions:BudgetedALS",
     "als": "discreet.methods.als:ALS",
     "dpals": f"{_PUBLISHED}.private.dpals:DPALS",
     "frank-wolfe": f"{_PUBLISHED}.private.frank_wolfe:FrankWolfe",

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.data.ratings import Ratings
-from discreet.methods.budgeted.estimator import BudgetedALS
-from discreet.methods.budgeted.private.contributions import BudgetedContributions
+from discreet.methods.budgeted.private.contributions import BudgetedALS, BudgetedContributions
 from discreet.methods.public.query import Query
 from discreet.privacy.gaussian.blocks import Block
 

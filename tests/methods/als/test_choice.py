@@ -7,8 +7,7 @@ import numpy as np
 from discreet import ALS, Ratings
 from discreet.data import splits, synthetic
 from discreet.evaluation import evaluate_ratings
-from discreet.methods.als.ratings import choose
-from discreet.methods.als.settings import ALSSettings
+from discreet.methods.als.ratings import ALSSettings, choose
 from discreet.model.fold_in import Ridge
 from tests.conformance.cases import town
 

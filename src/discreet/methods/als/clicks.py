@@ -10,8 +10,7 @@ import numpy as np
 from discreet import kernels
 from discreet.data.ratings import Ratings
 from discreet.evaluation.metrics import recall_at_k
-from discreet.methods.als.ratings import Progress
-from discreet.methods.als.settings import ALSSettings
+from discreet.methods.als.ratings import ALSSettings, Progress
 from discreet.model.fold_in import Clicks
 from discreet.model.history import top_items
 from discreet.model.item_side import ItemSide

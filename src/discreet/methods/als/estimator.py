@@ -7,8 +7,7 @@ import numpy as np
 from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.methods.als.clicks import train_clicks
-from discreet.methods.als.ratings import Progress, train_ratings
-from discreet.methods.als.settings import ALSSettings
+from discreet.methods.als.ratings import ALSSettings, Progress, train_ratings
 from discreet.methods.checks import check_items, check_ratings, check_users
 from discreet.methods.public.half import check_features
 from discreet.methods.public.parameters import Estimator

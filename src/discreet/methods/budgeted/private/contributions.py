@@ -11,13 +11,15 @@ from discreet import kernels
 from discreet.data.ratings import Ratings
 from discreet.methods.budgeted.public import constants as fitted
 from discreet.methods.budgeted.public.queries import ActivityQuery, RoundQuery
+from discreet.methods.budgeted.public.train import BUDGETED
 from discreet.methods.budgeted.public.whitening import Frame
+from discreet.methods.method import PrivateMethod
 from discreet.methods.public.query import Query
 from discreet.model.item_side import ItemSide
 from discreet.privacy.gaussian.blocks import Block, Pattern
 from discreet.types import Floats
 
-__all__ = ["BudgetedContributions", "UserStatistics", "user_statistics"]
+__all__ = ["BudgetedALS", "BudgetedContributions", "UserStatistics", "user_statistics"]
 
 
 class BudgetedContributions:
@@ -84,3 +86,28 @@ def _standard_length(vectors: Floats) -> Floats:
     length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
     goal = vectors * np.sqrt(vectors.shape[1])
     return np.where(length > 0, goal / np.where(length > 0, length, 1.0), 0.0)
+
+
+class BudgetedALS(PrivateMethod):
+    """Predicted ratings by private ALS on gradients: every user uses the whole budget, nothing to tune.
+
+    For lists of what people take there is :class:`discreet.EASE`.
+
+    Notes
+    -----
+    **Privacy**. Unit: one user with all ratings. Relation: add or remove one user. Everything learnt from ratings
+    passes the gate (`discreet.privacy.gaussian.gate`) in 2 + rounds Gaussian releases whose costs sum to the
+    budget exactly: activity, offsets, rounds (and the catalogue, where it is discovered).
+
+    Examples
+    --------
+    >>> from discreet import Budget, BudgetedALS
+    >>> from discreet.data.synthetic import market
+    >>> fitted = BudgetedALS(rank=4, rounds=2).fit(market(1_000, 50, 12_000, rng=0), Budget(5.0, 1e-6), rng=0)
+    >>> fitted.model_.item_side.factors.shape
+    (50, 4)
+    """
+
+    public_half = BUDGETED
+    private_half = BudgetedContributions
+    gpu_half = "discreet.methods.budgeted.private.gpu_contributions:GpuBudgetedContributions"

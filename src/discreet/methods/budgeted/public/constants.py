@@ -1,9 +1,15 @@
-"""Every fitted constant of budgeted ALS, and what it is. What each is worth: `make ablate`.
+"""Every fitted constant of budgeted ALS, and what it is; and what can be set. What each is worth: `make ablate`.
 
 They are read where they are used (``fitted.GROWTH``), so that an ablation can put a trivial value in their place.
 """
 
 from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from discreet.methods.public.settings import Auto, Positive, PrivateSettings, Rank, Rounds, Share
 
 # Shares of the budget.
 ACTIVITY_SHARE = 0.01  # of mu^2, for the first release
@@ -46,3 +52,28 @@ LASTING = 0.2  # part of what offsets move by between releases that is taken to 
 FORGOTTEN = 2.9  # noise of an item, relative to what an average over all rounds would leave
 WARM_ROUNDS = 2  # rounds from factors that hold: directions need not be found again
 STILL_HOLDS = 0.15  # share of the taste that an earlier model caught which it must still catch
+
+
+class BudgetedSettings(PrivateSettings):
+    """Budgeted private ALS.
+
+    Parameters
+    ----------
+    rank, rounds
+        ``"auto"`` follows a public rule of the number of users and items, ratings per user and the budget.
+    activity_share
+        Share of mu^2 for the first release (how many users, how much they rate).
+    offset_share
+        Share of the rest for the offsets.
+    growth
+        Each round gets this many times the mu^2 of the one before.
+    item_exponent
+        An item's budget is proportional to popularity ** -exponent.
+    """
+
+    rank: Rank | Auto = "auto"
+    rounds: Rounds | Auto = "auto"
+    activity_share: Share = ACTIVITY_SHARE
+    offset_share: Share = OFFSET_SHARE
+    growth: Positive = GROWTH
+    item_exponent: Annotated[float, Field(ge=0.0, le=1.0)] = ITEM_EXPONENT

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.methods.budgeted.public import constants as fitted
+from discreet.methods.budgeted.public.constants import BudgetedSettings
 from discreet.methods.budgeted.public.plan import Activity
-from discreet.methods.budgeted.public.settings import BudgetedSettings
 from discreet.methods.budgeted.public.step import State
 from discreet.methods.budgeted.public.whitening import Frame
 from discreet.methods.public.half import Facts

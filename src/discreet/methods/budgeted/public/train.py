@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.errors import BudgetInvalid, RatingsInvalid, SettingsInvalid
 from discreet.methods.budgeted.public import constants as fitted
+from discreet.methods.budgeted.public.constants import BudgetedSettings
 from discreet.methods.budgeted.public.items import finished
 from discreet.methods.budgeted.public.plan import (
     MOST_RANK,
@@ -21,7 +22,6 @@ from discreet.methods.budgeted.public.plan import (
     round_shares,
 )
 from discreet.methods.budgeted.public.queries import ActivityQuery, Asker, RoundQuery, without_start
-from discreet.methods.budgeted.public.settings import BudgetedSettings
 from discreet.methods.budgeted.public.start import (
     from_earlier,
     holds,
