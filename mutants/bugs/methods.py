@@ -8,7 +8,7 @@ _SUITE = ("conformance/test_methods.py",)
 _FIT = "methods/method.py"
 _OUTSIDE = "methods/public/half.py"
 _DPALS = "methods/published/private/dpals.py"
-_SAMPLE = "methods/shared/private/sample.py"
+_SAMPLE = "methods/shared/private.py"
 _DRIVER = "methods/public/protocol.py"
 _OWN = "own_to_the_last_bit"
 _MOVES = "elses_integers"
@@ -212,7 +212,7 @@ MUTANTS = (
     ),
     Mutant(
         "samples that depend on a user's place",
-        "methods/shared/private/sample.py",
+        "methods/shared/private.py",
         "return _mix(np.repeat(_mix(own), counts) ^ words)",
         "return _mix(np.repeat(_mix(own + np.arange(len(own), dtype=np.uint64)), counts) ^ words)",
         "nobody's sample changes when a user comes or goes",

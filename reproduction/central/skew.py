@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.data.ratings import Ratings
-from discreet.methods.shared.private.sample import keep_lowest, sample_uniform
+from discreet.methods.shared.private import keep_lowest, sample_uniform
 from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import Pattern

@@ -11,7 +11,7 @@ from discreet.methods.method import PrivateMethod
 from discreet.methods.public.half import PublicHalf
 from discreet.methods.public.query import Query, Trained
 from discreet.methods.public.settings import MaxRatings, PrivateSettings, Share
-from discreet.methods.shared.private.sample import Sampler
+from discreet.methods.shared.private import Sampler
 from discreet.methods.shared.public.sample import Sample
 from discreet.model.fold_in import Clicks
 from discreet.model.item_side import ItemSide

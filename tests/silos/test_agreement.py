@@ -10,7 +10,7 @@ import pytest
 
 from discreet import Catalogue
 from discreet.errors import BudgetInvalid, SettingsInvalid
-from discreet.methods.budgeted.public.settings import BudgetedSettings
+from discreet.methods.budgeted.public.constants import BudgetedSettings
 from discreet.methods.public.settings import PrivateSettings
 from discreet.silos.shared.agreement import Agreement
 from tests.silos.worlds import agree, world

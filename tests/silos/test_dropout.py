@@ -14,7 +14,7 @@ from discreet.catalogue import RatingScale
 from discreet.engines.memory import MemoryEngine
 from discreet.errors import BudgetInvalid, Refused
 from discreet.methods.budgeted.private.contributions import BudgetedContributions
-from discreet.methods.budgeted.public.settings import BudgetedSettings
+from discreet.methods.budgeted.public.constants import BudgetedSettings
 from discreet.methods.budgeted.public.train import BUDGETED
 from discreet.methods.public.half import Facts
 from discreet.methods.public.protocol import ProtocolRun

@@ -10,7 +10,7 @@ import pytest
 from discreet import Budget, BudgetedALS, Catalogue
 from discreet.data.synthetic import market
 from discreet.errors import SettingsInvalid
-from discreet.methods.budgeted.public.settings import BudgetedSettings
+from discreet.methods.budgeted.public.constants import BudgetedSettings
 from discreet.privacy.gaussian.shares import RehearsalNoise
 from discreet.silos import plan as planning
 from discreet.silos.plan import Federation, Row, default_honest, plan

@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet import Budget, Catalogue, Model, Ratings
 from discreet.data.synthetic import market
-from discreet.methods.budgeted.public.settings import BudgetedSettings
+from discreet.methods.budgeted.public.constants import BudgetedSettings
 from discreet.methods.method import PrivateMethod
 from discreet.methods.registry import find_method
 from discreet.privacy.gaussian.noise import Noise

@@ -19,7 +19,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import BudgetInvalid, CatalogueMissing, DiscreetError, SettingsInvalid
 from discreet.methods.log import silent
 from discreet.methods.method import PrivateMethod
-from discreet.methods.shared.private.sample import draw_numbers
+from discreet.methods.shared.private import draw_numbers
 from discreet.model import Model
 from discreet.model.history import fold_in_blocks
 from discreet.model.item_side import ItemSide

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet import Ratings
-from discreet.methods.shared.private.sample import draw_numbers, keep_lowest, sample_uniform
+from discreet.methods.shared.private import draw_numbers, keep_lowest, sample_uniform
 
 
 def test_at_most_k_and_all_of_those_who_have_fewer(market: Ratings) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from discreet.methods.budgeted.public.settings import BudgetedSettings
+from discreet.methods.budgeted.public.constants import BudgetedSettings
 from discreet.silos.shared.agreement import AnyAgreement
 from discreet.silos.shared.keys import PublicKeys, make_authority, read_signing_key
 from discreet.silos.shared.signing import SigningKey

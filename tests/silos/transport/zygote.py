@@ -22,7 +22,7 @@ from typing import Any
 
 from discreet import Ratings
 from discreet.errors import DiscreetError
-from discreet.methods.budgeted.public.settings import BudgetedSettings
+from discreet.methods.budgeted.public.constants import BudgetedSettings
 from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.methods.prototypes.public.server import build_model
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings

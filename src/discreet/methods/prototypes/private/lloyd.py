@@ -25,7 +25,7 @@ from discreet.methods.prototypes.private.rows import (
 )
 from discreet.methods.prototypes.public.evidence import Evidence, count_groups
 from discreet.methods.prototypes.settings import PrototypeSettings
-from discreet.methods.shared.private.sample import draw_numbers, sample_uniform
+from discreet.methods.shared.private import draw_numbers, sample_uniform
 from discreet.privacy.bounded_rows import HALF_SIDE, BoundedRows, Clusters, RowBounds
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import Pattern

@@ -15,7 +15,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueMissing, RatingsInvalid
 from discreet.kernels import distances as kernels
 from discreet.methods.prototypes.settings import PrototypeSettings
-from discreet.methods.shared.private.sample import sample_uniform
+from discreet.methods.shared.private import sample_uniform
 from discreet.privacy.bounded_rows import GRID, HALF_SIDE, BoundedRows, RowBounds, bounded_points
 from discreet.privacy.statement import Statement
 from discreet.types import Bools, Floats, Ints

@@ -26,7 +26,7 @@ from discreet.methods.published.public.baselines import (
     MeanOfMeansQuery,
     TalliesQuery,
 )
-from discreet.methods.shared.private.sample import pattern_of
+from discreet.methods.shared.private import pattern_of
 from discreet.model import Model
 from discreet.privacy.budget import Budget
 from discreet.privacy.costs import Carried

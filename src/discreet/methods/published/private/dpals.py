@@ -21,7 +21,7 @@ from discreet.methods.published.public.dpals import (
     make_plan,
 )
 from discreet.methods.published.public.dpals_noise import Accounting, find_preset
-from discreet.methods.shared.private.sample import Sampler, draw_numbers
+from discreet.methods.shared.private import Sampler, draw_numbers
 from discreet.methods.shared.public.sample import SampledCounts, SampledMean
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.clipped import clip_rows

@@ -12,7 +12,7 @@ from discreet.data.ratings import Ratings
 from discreet.methods.method import PrivateMethod
 from discreet.methods.public.query import Query
 from discreet.methods.published.public.frank_wolfe import FRANK_WOLFE, MomentQuery, ProductQuery, Steps
-from discreet.methods.shared.private.sample import Sampler
+from discreet.methods.shared.private import Sampler
 from discreet.methods.shared.public.sample import SampledMean, alike
 from discreet.model.fold_in import take_step
 from discreet.privacy.gaussian.blocks import Block

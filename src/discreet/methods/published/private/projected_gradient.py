@@ -18,7 +18,7 @@ from discreet.methods.published.public.projected_gradient import (
     RowState,
     Shrunk,
 )
-from discreet.methods.shared.private.sample import Sampler
+from discreet.methods.shared.private import Sampler
 from discreet.methods.shared.public.sample import SampledMean, alike
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.clipped import clip_rows

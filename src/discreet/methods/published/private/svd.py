@@ -11,7 +11,7 @@ from discreet.data.ratings import Ratings
 from discreet.methods.method import PrivateMethod
 from discreet.methods.public.query import Query
 from discreet.methods.published.public.svd import SVD, ChosenMomentQuery, ItemMeansQuery, ResidualMomentQuery
-from discreet.methods.shared.private.sample import Sampler
+from discreet.methods.shared.private import Sampler
 from discreet.methods.shared.public.sample import SampledCounts
 from discreet.privacy.gaussian.blocks import Block
 

@@ -1,1 +1,0 @@
-"""What several methods do with ratings before the gate."""
