@@ -11,6 +11,8 @@ from pydantic import Field
 
 from discreet.methods.public.settings import Auto, Positive, PrivateSettings, Rank, Rounds, Share
 
+__all__ = ["BudgetedSettings"]
+
 # Shares of the budget.
 ACTIVITY_SHARE = 0.01  # of mu^2, for the first release
 OFFSET_SHARE = 0.2  # of the rest, for the offsets
