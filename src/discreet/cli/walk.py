@@ -117,10 +117,7 @@ PUBLIC = (
     "discreet.model",
     "discreet.private_files",
     "discreet.statements",
-    *(
-        f"discreet.catalogue.{what}"
-        for what in ("catalogue", "features", "feature_columns", "feature_groups", "columns")
-    ),
+    *(f"discreet.catalogue.{what}" for what in ("catalogue", "features", "feature_columns", "columns")),
     *(f"discreet.privacy.{what}" for what in ("costs", "selection", "statement")),
 )
 """What sees releases and public columns of items alone; beside it the folder ``public`` of every method, and of all.
