@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet import Catalogue, Ratings
-from discreet.catalogue.columns import Columns
-from discreet.data import prepare
-from discreet.data.rules import Duplicates, RowRules
+from discreet import Ratings
+from discreet.data.rules import Duplicates
 
 ITEMS = ["x", "y", "z"]
 ROWS = pl.DataFrame(
@@ -78,47 +74,6 @@ def test_one_users_rows_change_nobody_elses_ratings(
         assert ((read.values >= -5.0) & (read.values <= 5.0)).all()
         histories.append({user: read.history(user) for user in read.user_ids if user != "a"})
     assert histories[0] == histories[1]
-
-
-@pytest.mark.parametrize(
-    ("columns", "rules"),
-    [
-        (Columns("u", "i"), RowRules()),
-        (Columns("u", "i", "n", "t"), RowRules(duplicates="first", out_of_range="clip")),
-    ],
-)
-def test_on_disk_as_in_memory(tmp_path: Path, columns: Columns, rules: RowRules) -> None:
-    rng = np.random.default_rng(0)
-    rows = pl.DataFrame(
-        {
-            "u": rng.integers(0, 30, 2_000),
-            "i": rng.integers(0, 9, 2_000),
-            "n": np.round(rng.normal(2.0, 2.0, 2_000), 2),
-            "t": rng.integers(0, 50, 2_000),
-        }
-    )
-    rows.write_csv(tmp_path / "r.csv")
-    catalogue = Catalogue(range(9))
-    scale = None if columns.rating is None else (1.0, 5.0)
-    whole = Ratings.from_csv(
-        tmp_path / "r.csv", **columns._asdict(), **vars(rules), rating_range=scale, catalogue=catalogue
-    )
-    stored = prepare(
-        str(tmp_path / "r.csv"),
-        tmp_path / "blocks",
-        columns,
-        rating_range=scale,
-        catalogue=catalogue,
-        rules=rules,
-        run_rows=300,
-        block_ratings=60,
-    )
-    assert stored.n_blocks > 2
-    assert stored.left_out == whole.left_out
-    assert stored.left_out.merged > 0
-    for block in stored.blocks(with_ids=True):
-        for user in block.user_ids:
-            assert block.history(user) == whole.history(user)
 
 
 def test_one_users_odd_time_leaves_the_order_of_others() -> None:

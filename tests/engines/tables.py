@@ -16,6 +16,7 @@ from discreet.data.rules import ROW_BY_ROW, RowRules
 N_ITEMS = 12
 CATALOGUE = Catalogue(list(range(100, 100 + N_ITEMS)))
 EXPLICIT, IMPLICIT = Columns("who", "what", "stars"), Columns("who", "what")
+TIMED = Columns("who", "what", "stars", "turned")
 
 
 def table(seed: int = 0, rows: int = 700, users: int = 60) -> pl.DataFrame:
@@ -25,6 +26,7 @@ def table(seed: int = 0, rows: int = 700, users: int = 60) -> pl.DataFrame:
     frame = pl.DataFrame(
         {
             "when": np.arange(rows),
+            "turned": np.random.default_rng(seed + 1).permutation(rows),
             "who": who.astype(np.int64) * 7919,
             "what": rng.integers(98, 100 + N_ITEMS + 2, rows),
             "stars": rng.choice([0.5, 1.0, 2.0, 3.1, 4.0, 5.0, 7.0], rows),
@@ -34,7 +36,7 @@ def table(seed: int = 0, rows: int = 700, users: int = 60) -> pl.DataFrame:
     frame = frame.with_columns(
         pl.when(pl.Series(mask)).then(None).otherwise(pl.col(name)).alias(name) for name, mask in lost.items()
     )
-    stranger = pl.DataFrame({"when": [rows], "who": [-5], "what": [1], "stars": [3.0]})
+    stranger = pl.DataFrame({"when": [rows], "turned": [rows], "who": [-5], "what": [1], "stars": [3.0]})
     return pl.concat([frame, stranger], how="vertical_relaxed")
 
 
@@ -43,6 +45,7 @@ def stored(
     folder: Path,
     *,
     rated: bool = True,
+    timed: bool = False,
     rules: RowRules = ROW_BY_ROW,
     catalogue: Catalogue = CATALOGUE,
     block_ratings: int = 25,
@@ -52,7 +55,7 @@ def stored(
     return prepare(
         str(source),
         folder,
-        EXPLICIT if rated else IMPLICIT,
+        TIMED if timed else EXPLICIT if rated else IMPLICIT,
         rating_range=(1.0, 5.0) if rated else None,
         catalogue=catalogue,
         rules=replace(rules, allow_dropped=1.0),
@@ -61,14 +64,14 @@ def stored(
     )
 
 
-def in_memory(source: str | Path, *, rated: bool = True, rules: RowRules = ROW_BY_ROW) -> Ratings:
+def in_memory(
+    source: str | Path, *, rated: bool = True, timed: bool = False, rules: RowRules = ROW_BY_ROW
+) -> Ratings:
     """The same table, read whole."""
-    columns = EXPLICIT if rated else IMPLICIT
+    columns = TIMED if timed else EXPLICIT if rated else IMPLICIT
     return Ratings.from_file(
         str(source),
-        user=columns.user,
-        item=columns.item,
-        rating=columns.rating,
+        **columns._asdict(),
         rating_range=(1.0, 5.0) if rated else None,
         catalogue=CATALOGUE,
         **vars(replace(rules, allow_dropped=1.0)),

@@ -33,7 +33,7 @@ def _many_csv(frame: pl.DataFrame, folder: Path) -> str:
 
 
 def _blank_end(frame: pl.DataFrame, path: Path) -> str:
-    path.write_text(frame.write_csv() + ",,,\n,,,\n")
+    path.write_text(frame.write_csv() + ",,,,\n,,,,\n")
     return str(path)
 
 
@@ -93,17 +93,15 @@ def test_prepared_ratings_are_those_read_whole(form: str, rated: bool, tmp_path:
     assert any(not items for items, _ in histories(blocks).values())
 
 
-@pytest.mark.parametrize(
-    "rules", [RowRules(out_of_range="clip"), RowRules(missing="drop", unknown_items="drop")]
-)
-def test_rules_hold_alike(rules: RowRules, tmp_path: Path) -> None:
-    table().write_parquet(tmp_path / "r.parquet")
-    whole, blocks = (
-        in_memory(tmp_path / "r.parquet", rules=rules),
-        stored(tmp_path / "r.parquet", tmp_path / "b", rules=rules),
-    )
+@pytest.mark.parametrize("timed", [True, False])
+def test_rules_and_times_hold_alike(timed: bool, tmp_path: Path) -> None:
+    source, rules = tmp_path / "r.parquet", RowRules(out_of_range="clip", duplicates="first")
+    table().write_parquet(source)
+    whole = in_memory(source, timed=timed, rules=rules)
+    blocks = stored(source, tmp_path / "b", timed=timed, rules=rules)
     assert histories(blocks) == histories(whole)
     assert blocks.left_out == whole.left_out
+    assert blocks.left_out.merged > 0
 
 
 @pytest.mark.parametrize(

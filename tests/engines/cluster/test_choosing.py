@@ -54,21 +54,8 @@ def test_without_ray_the_extra_is_named_and_nothing_is_reserved(
 
 
 def given(source: Path, *more: str) -> list[str]:
-    return [
-        *(
-            "train",
-            str(source),
-            "--user",
-            "who",
-            "--item",
-            "what",
-            "--catalogue",
-            "none.csv",
-            "--epsilon",
-            "1",
-        ),
-        *("--delta", "1e-6", "--out", str(source.parent / "model"), "--method", "popularity", *more),
-    ]
+    told = f"train {source} --user who --item what --catalogue none.csv --out {source.parent / 'model'}"
+    return [*told.split(), *["--epsilon", "1", "--delta", "1e-6", "--method", "popularity"], *more]
 
 
 @pytest.mark.parametrize(

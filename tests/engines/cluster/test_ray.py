@@ -160,31 +160,11 @@ def test_workers_that_die_are_not_paid_for_twice(
 def test_the_command_line_trains_on_a_cluster_and_leaves_nothing(source: Path, local: Cluster) -> None:
     items, out = source.parent / "items.csv", source.parent / "model"
     pl.DataFrame({"item": CATALOGUE.ids}).write_csv(items)
-    given = [
-        "train",
-        source,
-        "--user",
-        "who",
-        "--item",
-        "what",
-        "--catalogue",
-        items,
-        "--method",
-        "popularity",
-    ]
-    given += [
-        "--missing",
-        "drop",
-        "--unknown-items",
-        "drop",
-        "--epsilon",
-        "5",
-        "--delta",
-        "1e-3",
-        "--out",
-        out,
-    ]
-    result = CliRunner().invoke(main, [*map(str, given), "--engine", "ray", "--workers", "2", "--json"])
+    given = (
+        f"train {source} --user who --item what --catalogue {items} --method popularity --out {out} --json"
+    )
+    more = "--missing drop --unknown-items drop --epsilon 5 --delta 1e-3 --engine ray --workers 2"
+    result = CliRunner().invoke(main, [*given.split(), *more.split()])
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
     assert told["holder"]["engine"] == "ray"
