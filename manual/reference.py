@@ -13,7 +13,7 @@ from discreet import errors
 from discreet.cli import main
 from discreet.cli.group import COMMANDS
 from discreet.methods.registry import METHODS
-from discreet.statements.glossary import GLOSSARY
+from discreet.statements.words import GLOSSARY
 
 __all__ = ["reference_pages"]
 

@@ -6,7 +6,7 @@ from mutants.mutant import Mutant
 
 _ACCOUNTING = "privacy/accounting.py"
 _LEDGER = "privacy/ledger.py"
-_SELECTION = "privacy/selection.py"
+_SELECTION = "privacy/costs.py"
 _T_ACCOUNTING = ("privacy/test_accounting.py",)
 _T_LEDGER = ("privacy/test_ledger.py",)
 _T_SELECTION = ("privacy/test_selection.py",)

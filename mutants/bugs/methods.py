@@ -39,8 +39,10 @@ MUTANTS = (
     Mutant(
         "the statement tells the exact number of users",
         _FIT,
-        "domain = ratings.rules.domain(explicit=ratings.explicit, listed=True)",
-        'domain = (*ratings.rules.domain(explicit=ratings.explicit, listed=True), f"{ratings.n_users} users")',
+        "        return self._learnt(trained, model)\n",
+        "        from dataclasses import replace as _replace\n"
+        '        said = model.statement.with_note(f"{ratings.n_users} users")\n'
+        "        return self._learnt(trained, _replace(model, statement=said))\n",
         "nothing but releases reaches the statement",
         _SUITE,
         "nothing_but_releases and popularity",

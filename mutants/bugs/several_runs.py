@@ -307,7 +307,7 @@ MUTANTS = (
     ),
     Mutant(
         "a plan that begins at nothing",
-        "privacy/account/plan.py",
+        "privacy/account/account.py",
         "return Cost.together([self.spent, self.together])",
         "return Cost.together([self.together])",
         "a plan stands on what is spent",

@@ -10,7 +10,7 @@ _T = ("privacy/test_statement.py",)
 _T_PURE = ("privacy/pure/test_ledger.py",)
 _CARRIED = "privacy/costs.py"
 _T_WALKS = ("statements/test_walks.py",)
-_SILOS = "privacy/combined.py"
+_SILOS = "privacy/statement.py"
 _T_SILOS = ("privacy/test_silo_statements.py",)
 
 MUTANTS = (
@@ -58,7 +58,7 @@ MUTANTS = (
     ),
     Mutant(
         "a trial was allowed more than is accounted for",
-        "privacy/combined.py",
+        "privacy/statement.py",
         "if allowed > selection.trial_mu(budget) * (1.0 + 1e-9):",
         "if False:",
         "no trial may cost more than the selection accounts for",

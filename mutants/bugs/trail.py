@@ -7,7 +7,7 @@ from mutants.mutant import Mutant
 _ACCOUNT = "privacy/account/account.py"
 _COSTS = "privacy/costs.py"
 _LEDGER = "privacy/account/ledger_file.py"
-_PLAN = "privacy/account/plan.py"
+_PLAN = "privacy/account/account.py"
 _STORE = "privacy/account/store.py"
 _T_COSTS = ("privacy/account/test_costs.py",)
 _T_LEDGER = ("privacy/account/test_ledger_file.py",)

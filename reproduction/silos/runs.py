@@ -16,7 +16,7 @@ from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.public.server import factorise
 from discreet.methods.prototypes.settings import FactorSettings
 from discreet.privacy.budget import Budget
-from discreet.privacy.combined import state_over_silos
+from discreet.privacy.statement import state_over_silos
 from reproduction.scoring import Draws
 from reproduction.silos.methods import (
     DELTA,

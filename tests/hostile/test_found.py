@@ -28,7 +28,7 @@ from discreet.errors import (
 from discreet.methods.published.public.dpals import DPALSSettings
 from discreet.model.folder import describe
 from discreet.model.storage import item_side_from_bytes, item_side_to_bytes
-from discreet.privacy.selection import composed_epsilon
+from discreet.privacy.costs import composed_epsilon
 from discreet.silos.shared.agreement import load_agreement
 from tests.hostile.requests import AgreementFile, HistoryFile
 from tests.model.models import make_model

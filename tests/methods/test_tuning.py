@@ -22,7 +22,7 @@ from discreet.methods.published.public.baselines import ITEM_MEAN
 from discreet.methods.tuning import draw_settings, release_score, tune
 from discreet.model.item_side import ItemSide
 from discreet.privacy import Gate
-from discreet.privacy.selection import Selection
+from discreet.privacy.costs import Selection
 
 BUDGET = Budget(5.0, 1e-6)
 GROWTHS = np.linspace(1.0, 2.0, 100_000).tolist()

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from discreet.privacy.bounded_rows import BoundedRows, Clusters, RowBounds
 from discreet.privacy.gaussian import clipped, tallies
 from discreet.privacy.gaussian.blocks import Block, Mechanism, Pattern
+from discreet.privacy.gaussian.clipped import DenseMoments
 from discreet.privacy.gaussian.cluster_sums import ClusterMeans, ClusterValues, ScaledClusterSums, UserCount
-from discreet.privacy.gaussian.dense_rows import DenseMoments
 from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums, Units
 from discreet.privacy.gaussian.pairs import Counts, Pairs
 from discreet.privacy.gaussian.tallies import ActivitySums, LossAndCount

@@ -10,13 +10,11 @@ from pydantic import ValidationError
 from discreet.errors import ModelInvalid
 from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.budget import Budget
-from discreet.privacy.combined import state_over_silos
-from discreet.privacy.costs import Carried, EarlierRuns, Price, RunCost
+from discreet.privacy.costs import Carried, EarlierRuns, Price, RunCost, Selection
 from discreet.privacy.gaussian.noise import FIXED_KEY
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.pure.ledger import PureLedger, state_pure
-from discreet.privacy.selection import Selection
-from discreet.privacy.statement import Statement
+from discreet.privacy.statement import Statement, state_over_silos
 
 BUDGET, DIGEST = Budget(2.0, 1e-6), "ab" * 32
 

@@ -15,8 +15,8 @@ from scipy import integrate, stats
 from discreet.errors import BudgetExceeded, BudgetInvalid
 from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.budget import Budget
+from discreet.privacy.costs import Selection, budget_for, draw_trials
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.selection import Selection, budget_for, draw_trials
 
 MUS = (0.01, 0.1, 0.5, 2.0, 6.0)
 MEANS = (1.01, 2.0, 10.0, 200.0)

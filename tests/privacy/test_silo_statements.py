@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from discreet.errors import ModelInvalid
 from discreet.privacy.budget import Budget
-from discreet.privacy.combined import state_over_silos
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.pure.ledger import PureLedger, state_pure
-from discreet.privacy.statement import SiloTerms, Statement
+from discreet.privacy.statement import SiloTerms, Statement, state_over_silos
 
 
 def pure(epsilon: float, spent: float = 1.0) -> Statement:

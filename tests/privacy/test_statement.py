@@ -14,11 +14,10 @@ from pydantic import ValidationError
 from discreet.errors import ModelInvalid, UnchargedRelease
 from discreet.privacy.accounting import delta_from
 from discreet.privacy.budget import Budget
-from discreet.privacy.combined import state_selection
+from discreet.privacy.costs import Selection, budget_for
 from discreet.privacy.gaussian.noise import FIXED_KEY
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.selection import Selection, budget_for
-from discreet.privacy.statement import Statement
+from discreet.privacy.statement import Statement, state_selection
 
 BUDGET = Budget(1.0, 1e-5)
 PUBLIC = ("the item catalogue", "the rating range, 1 to 5", "all settings")

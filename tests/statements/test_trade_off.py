@@ -12,11 +12,10 @@ import pytest
 from discreet.errors import ModelInvalid
 from discreet.privacy.accounting import delta_from
 from discreet.privacy.budget import Budget
-from discreet.privacy.combined import state_selection
+from discreet.privacy.costs import Selection, budget_for
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.pure.ledger import PureLedger, state_pure
-from discreet.privacy.selection import Selection, budget_for
-from discreet.privacy.statement import SiloTerms, Statement
+from discreet.privacy.statement import SiloTerms, Statement, state_selection
 from discreet.statements.meaning import Composed, trade_off
 
 RATES = (0.0, 1e-6, 0.01, 0.05, 0.3, 0.5, 0.9, 0.99, 1.0)

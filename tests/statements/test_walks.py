@@ -25,8 +25,8 @@ from discreet.data.synthetic import market
 from discreet.devices.simulation import fit as fit_devices
 from discreet.methods.tuning import tune
 from discreet.privacy.accounting import round_up
+from discreet.privacy.costs import composed_epsilon
 from discreet.privacy.ledger import Charges, Ledger
-from discreet.privacy.selection import composed_epsilon
 from discreet.reports.page import page as report_page
 from discreet.reports.report import make_report
 from discreet.statements import Document, write_document

@@ -12,9 +12,8 @@ from discreet.cli.output import Answer, Output, printer, show_table
 from discreet.cli.request import argument, group, option, takes
 from discreet.errors import BudgetInvalid, LedgerInvalid
 from discreet.model import Model
-from discreet.privacy.account.account import Account, Run
+from discreet.privacy.account.account import Account, Plan, Run
 from discreet.privacy.account.ledger_file import LedgerFile
-from discreet.privacy.account.plan import Plan
 from discreet.privacy.accounting import round_up
 from discreet.privacy.budget import Budget
 from discreet.privacy.costs import Cost

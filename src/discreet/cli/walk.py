@@ -118,7 +118,7 @@ PUBLIC = (
     "discreet.private_files",
     "discreet.statements",
     *(f"discreet.catalogue.{what}" for what in ("catalogue", "features", "feature_columns", "columns")),
-    *(f"discreet.privacy.{what}" for what in ("costs", "selection", "statement")),
+    *(f"discreet.privacy.{what}" for what in ("costs", "statement")),
 )
 """What sees releases and public columns of items alone; beside it the folder ``public`` of every method, and of all.
 

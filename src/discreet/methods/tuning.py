@@ -25,13 +25,11 @@ from discreet.model.history import fold_in_blocks
 from discreet.model.item_side import ItemSide
 from discreet.privacy.account.ledger_file import AnyLedger, LedgerRun, open_run
 from discreet.privacy.budget import Budget
-from discreet.privacy.combined import state_selection
-from discreet.privacy.costs import Price
+from discreet.privacy.costs import Price, Selection, budget_for, draw_trials
 from discreet.privacy.gaussian.gate import Gate, release
 from discreet.privacy.gaussian.tallies import LossAndCount
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.selection import Selection, budget_for, draw_trials
-from discreet.privacy.statement import Statement
+from discreet.privacy.statement import Statement, state_selection
 from discreet.types import Floats
 
 __all__ = ["Score", "Tuned", "draw_settings", "release_score", "split_validation", "tune", "user_losses"]

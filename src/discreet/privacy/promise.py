@@ -17,7 +17,7 @@ from discreet.privacy.accounting import compose, delta_from
 from discreet.privacy.gaussian.noise import FIXED_KEY
 from discreet.privacy.ledger import Charge, Detail, Ledger
 
-__all__ = ["NOT_PROTECTED", "OwnCost", "Promise", "Release", "RunId", "TrustModel", "shares_of"]
+__all__ = ["NOT_PROTECTED", "Frozen", "OwnCost", "Promise", "Release", "RunId", "TrustModel", "shares_of"]
 
 NOT_PROTECTED = (
     "evaluation on private test data: its results are not noised",

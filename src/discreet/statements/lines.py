@@ -8,10 +8,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from discreet.privacy.accounting import round_up
-from discreet.privacy.costs import EarlierRuns
+from discreet.privacy.costs import EarlierRuns, Selection
 from discreet.privacy.ledger import Detail
 from discreet.privacy.promise import Release
-from discreet.privacy.selection import Selection
 from discreet.privacy.statement import Silos, Statement
 
 __all__ = ["cap_words", "grouped", "label", "lines", "run_rows", "selection_words"]

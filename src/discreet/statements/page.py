@@ -15,7 +15,6 @@ import jinja2
 from markupsafe import Markup
 
 from discreet.statements.document import Cost, Document, costs
-from discreet.statements.glossary import terms_for
 from discreet.statements.lines import selection_words
 from discreet.statements.text import identity
 from discreet.statements.words import (
@@ -26,6 +25,7 @@ from discreet.statements.words import (
     headline,
     in_a_hundred,
     printable,
+    terms_for,
 )
 
 __all__ = ["POLICY", "STYLE", "TEMPLATES", "card", "escape", "page"]

@@ -6,9 +6,8 @@ import textwrap
 from collections.abc import Iterator
 
 from discreet.statements.document import Document
-from discreet.statements.glossary import terms_for
 from discreet.statements.lines import lines
-from discreet.statements.words import answers, attack_sentence, headline, in_a_hundred, printable
+from discreet.statements.words import answers, attack_sentence, headline, in_a_hundred, printable, terms_for
 
 __all__ = ["identity", "text_lines"]
 

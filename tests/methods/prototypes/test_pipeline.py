@@ -14,8 +14,8 @@ from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.public.server import build_model
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings, ShareTable
-from discreet.privacy.combined import state_over_silos
 from discreet.privacy.pure.noise import PureNoise
+from discreet.privacy.statement import state_over_silos
 from reproduction.silos.methods import central_factors
 from tests.methods.prototypes.worlds import ITEMS, ratings, silo
 

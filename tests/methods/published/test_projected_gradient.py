@@ -12,7 +12,7 @@ from discreet.evaluation import evaluate_ratings
 from discreet.methods.private_half import PrivateHalf
 from discreet.methods.published.private.projected_gradient import ProjectedGradient
 from discreet.methods.shared.public.spectrum import leading, seen_share
-from discreet.privacy.gaussian.dense_rows import DenseRows
+from discreet.privacy.gaussian.clipped import DenseRows
 from tests.conformance.runs import LARGE, Run, record
 
 BUDGET = Budget(2.0, 1e-6)

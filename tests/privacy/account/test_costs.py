@@ -13,8 +13,7 @@ from scipy.special import ndtr, ndtri
 
 from discreet.privacy.accounting import delta_from, epsilon_from
 from discreet.privacy.budget import Budget
-from discreet.privacy.costs import Cost, Selected, mu_of_pure
-from discreet.privacy.selection import Selection
+from discreet.privacy.costs import Cost, Selected, Selection, mu_of_pure
 
 
 def exact_delta(mu: float, pures: tuple[float, ...], epsilon: float) -> float:

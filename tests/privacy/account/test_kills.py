@@ -19,8 +19,7 @@ from typing import Any
 import pytest
 
 from discreet import Budget, LedgerFile
-from discreet.privacy.account.account import Account, _enter
-from discreet.privacy.account.records import Begin, Cap, Charged, Open, RefusedRun
+from discreet.privacy.account.account import Account, Begin, Cap, Charged, Open, RefusedRun, _enter
 from discreet.privacy.costs import Price
 from tests.privacy.account.writers import BUDGET
 from tests.sizes import sized

@@ -17,9 +17,8 @@ from discreet.data.synthetic import market
 from discreet.errors import BudgetExceeded, BudgetInvalid, LedgerInvalid, SettingsInvalid, UnchargedRelease
 from discreet.methods import tuning
 from discreet.methods.tuning import tune
+from discreet.privacy.account.account import Charged, Plan
 from discreet.privacy.account.ledger_file import open_run
-from discreet.privacy.account.plan import Plan
-from discreet.privacy.account.records import Charged
 from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.costs import Cost, Price
 from discreet.privacy.gaussian.noise import Noise

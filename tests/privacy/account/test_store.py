@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerInvalid
+from discreet.privacy.account.account import Record
 from discreet.privacy.account.ledger_file import LedgerFile
-from discreet.privacy.account.records import Record
 from discreet.privacy.account.store import LedgerStore, link
 from discreet.privacy.budget import Budget
 from discreet.privacy.costs import Price
@@ -162,7 +162,7 @@ def test_what_was_under_way_when_a_process_was_killed_is_not_there_and_the_rest_
     """Killed with pages half written: the next to look puts back what was acknowledged."""
     before = ledger.verify()
     code = (
-        "import os, sys; from discreet.privacy.account.records import Cap\n"
+        "import os, sys; from discreet.privacy.account.account import Cap\n"
         "from discreet.privacy.account.store import LedgerStore\n"
         "with LedgerStore(sys.argv[1]).locked() as locked:\n"
         "    locked._opened.execute('PRAGMA cache_size=1')\n"

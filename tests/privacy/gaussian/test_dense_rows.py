@@ -10,7 +10,7 @@ import pytest
 
 from discreet.errors import RatingsInvalid
 from discreet.privacy.gaussian.blocks import Pattern
-from discreet.privacy.gaussian.dense_rows import DenseRows
+from discreet.privacy.gaussian.clipped import DenseRows
 from tests.privacy.worlds import Floats, distance, exact_release
 
 M, RANK = 15, 3

@@ -2,43 +2,99 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from discreet.privacy.budget import Budget
-from discreet.privacy.gaussian.blocks import Pattern, total_energies
+from discreet.privacy.gaussian.blocks import Block, Pattern, total_energies
 from discreet.privacy.gaussian.energy_scaled import EnergyScaledSums, Units
 from discreet.privacy.gaussian.gate import Gate, release
+from discreet.privacy.gaussian.tallies import ActivitySums
 from discreet.privacy.ledger import Ledger
-from tests.privacy.checks.neighbours import (
-    Maker,
-    check_activity,
-    check_hostile_neighbours,
-    check_nobody_else_moves,
-    check_ordinary_neighbours,
-    worlds,
-)
-from tests.privacy.worlds import hostile_world, ordinary_world
+from tests.privacy.worlds import Floats, World, distance, exact_release, hostile_world, ordinary_world
+
+Ints = npt.NDArray[np.int32]
+Maker = Callable[[np.random.Generator, bool], World]
+
+
+def worlds(make: Maker, number: int, seed: int) -> list[World]:
+    """Worlds with moment counts k and 1 in turn."""
+    rng = np.random.default_rng(seed)
+    return [make(rng, bool(index % 2)) for index in range(number)]
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_ordinary_users_move_a_release_by_the_bound(seed: int) -> None:
-    assert check_ordinary_neighbours(number=90, seed=100 + seed) > 1250
+    """No ordinary user moves a release by more than the bound, and each of them uses it up."""
+    moved = [change for world in worlds(ordinary_world, 90, 100 + seed) for change in world.neighbours()]
+    assert len(moved) > 1250
+    assert max(moved) <= 1.0 + 1e-9
+    assert min(moved) >= 0.99
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_hostile_users_move_a_release_by_no_more(seed: int) -> None:
-    assert check_hostile_neighbours(number=90, seed=200 + seed) > 1250
+    """Made to break something."""
+    moved = [change for world in worlds(hostile_world, 90, 200 + seed) for change in world.neighbours()]
+    assert len(moved) > 1250
+    assert max(moved) <= 1.0 + 1e-9
 
 
 def test_users_of_the_first_release_move_it_by_no_more() -> None:
-    assert check_activity(number=40) >= 500
+    """The first release moves by at most sqrt(3) and can move by that much."""
+    rng, most, pairs = np.random.default_rng(6), 0.0, 0
+    for _ in range(40):
+        m = int(rng.integers(5, 30))
+        mechanism = ActivitySums(m)
+        rows = _hostile_activity(rng, m)
+        full, sigmas = exact_release(_activity(mechanism, rows))
+        for user in range(len(rows)):
+            less, _ = exact_release(_activity(mechanism, rows[:user] + rows[user + 1 :]))
+            alone, _ = exact_release(_activity(mechanism, rows[user : user + 1]))
+            assert np.array_equal(full[0] - less[0], alone[0]), f"user {user} moves somebody else"
+            moved = distance(full, less, sigmas)
+            assert moved <= 1.0 + 1e-9, f"a user moves the activity by {moved} times the bound"
+            most, pairs = max(most, moved), pairs + 1
+    assert most > 0.99, f"the bound is never reached: {most}"
+    assert pairs >= 500
+
+
+def _hostile_activity(rng: np.random.Generator, m: int) -> list[tuple[Ints, Floats]]:
+    """Users with one item, all items, none; values at one end, at both, in between, beyond them, and no numbers."""
+    counts = rng.integers(1, m + 1, 18)
+    counts[:3] = m, 1, 0
+    pairs = [[-1, -1], [1, 1], [-1, 1], [-0.2, 0.5], [9, 1], [1e200, -1e200], [np.nan, 1], [np.inf, -np.inf]]
+    values = [pairs[user % len(pairs)] for user in rng.permutation(len(counts))]
+    return [
+        (
+            np.sort(rng.choice(m, count, replace=False)).astype(np.int32),
+            np.resize(np.asarray(pair, float), count),
+        )
+        for count, pair in zip(counts, values, strict=True)
+    ]
+
+
+def _activity(mechanism: ActivitySums, rows: list[tuple[Ints, Floats]]) -> list[Block]:
+    indptr = np.concatenate([[0], np.cumsum([len(items) for items, _ in rows])]).astype(np.int64)
+    items = np.concatenate([np.zeros(0, np.int32), *(items for items, _ in rows)])
+    values = np.concatenate([np.zeros(0), *(values for _, values in rows)])
+    return mechanism.blocks(Pattern(indptr, items, mechanism.n_items), values)
 
 
 def test_nobody_else_moves() -> None:
-    check_nobody_else_moves(number=12)
+    """What a user's coming changes is exactly what that user brings: to the bit, nobody else's share changes."""
+    for make in (ordinary_world, hostile_world):
+        for world in worlds(make, 12, 3):
+            full, _ = exact_release(world.blocks())
+            for user in range(world.n_users):
+                less, _ = exact_release(world.without(user).blocks())
+                alone, _ = exact_release(world.take([user]).blocks())
+                for whole, rest, own in zip(full, less, alone, strict=True):
+                    assert np.array_equal(whole - rest, own)
 
 
 @pytest.mark.parametrize("make", [ordinary_world, hostile_world])
@@ -84,3 +140,44 @@ def test_noisy_sums_read_back_in_real_units() -> None:
     assert read.gradient_sigma == pytest.approx(1.0 / (20.0 * weights))
     assert read.weight_sigma == pytest.approx(3.0 / (20.0 * weights))
     assert read.moment_sigma == pytest.approx(7.0 / 20.0)
+
+
+# A floor under users' energy: nobody gets above norm 1, the weak stay below it, and the strong do not notice.
+
+FLOORS = [1e-12, 1e-3, 1.0, 1e3, 1e12]
+
+
+def with_floor(world: World, floor: float) -> World:
+    return replace(world, units=replace(world.units, least_energy=floor))
+
+
+@pytest.mark.parametrize("make", [ordinary_world, hostile_world])
+@pytest.mark.parametrize("floor", FLOORS)
+def test_nobody_is_above_norm_1(make: Maker, floor: float) -> None:
+    for world in worlds(make, 40, seed=17):
+        for energy in (total_energies(with_floor(world, floor).blocks()), total_energies(world.blocks())):
+            assert np.isfinite(energy).all()
+            assert energy.max(initial=0.0) <= 1.0
+
+
+@pytest.mark.parametrize("floor", [1e-3, 1e3])
+@pytest.mark.parametrize("make", [ordinary_world, hostile_world])
+def test_a_user_moves_a_release_by_no_more_than_the_bound(make: Maker, floor: float) -> None:
+    for world in worlds(make, 6, seed=18):
+        assert max(with_floor(world, floor).neighbours()) <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("residual", [0.0, 1e-300, 1e-9, 1.0, -1e9, 1e29, 1e200, np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("count", [1, 3000])
+def test_hand_made_users_stay_within_the_norm(residual: float, count: int) -> None:
+    """One of them alone, with one item or many, and features from nothing to what no user should have."""
+    pattern = Pattern(np.array([0, count]), np.arange(count, dtype=np.int32), count)
+    weights = np.geomspace(0.01, 100.0, count)
+    for size in (0.0, 1e-9, 1.0, 1e9, np.nan):
+        for floor in FLOORS:
+            mechanism = EnergyScaledSums(weights, Units(2.0, 3.0, floor), 2)
+            blocks = mechanism.blocks(
+                pattern, np.full((1, 2), size), np.full(count, residual), np.ones(1), np.full(1, float(count))
+            )
+            (energy,) = total_energies(blocks)
+            assert 0.0 <= energy <= 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -10,18 +11,15 @@ from randomgen import AESCounter
 
 from discreet import kernels
 from discreet.privacy.gaussian import noise as noise_module
+from discreet.privacy.gaussian.blocks import UserVector
+from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
-from tests.privacy.checks.noise import (
-    check_noise_is_fresh,
-    check_noise_is_whole,
-    check_source_is_cryptographic,
-    check_symmetric_noise,
-    check_uncorrelated,
-    check_variance,
-)
-from tests.privacy.worlds import Floats
+from discreet.privacy.ledger import Ledger
+from tests.privacy.checks.noise import check_uncorrelated, check_variance
+from tests.privacy.worlds import BUDGET, MU, Floats
 
 MANY = 4_000_000
+_real_randbits = secrets.randbits
 pytestmark = pytest.mark.fresh
 
 
@@ -47,7 +45,19 @@ def test_numbers_have_nothing_in_common(drawn: Floats) -> None:
 
 
 def test_symmetric_noise_has_its_two_scales() -> None:
-    check_symmetric_noise()
+    """Symmetrised noise: scale sigma on the diagonal, sigma / sqrt(2) beside it, nothing else in common."""
+    number = 400_000
+    matrices = Noise().symmetric_integers(np.full(number, 1e6), 3)
+    assert np.array_equal(matrices, matrices.transpose(0, 2, 1))
+    for a in range(3):
+        check_variance(matrices[:, a, a], 1e6)
+        check_variance(matrices[:, a, (a + 1) % 3], 1e6 / np.sqrt(2.0))
+        check_uncorrelated(matrices[:, a, a], matrices[:, (a + 1) % 3, (a + 1) % 3])
+        check_uncorrelated(matrices[:, a, a], matrices[:, a, (a + 1) % 3])
+        check_uncorrelated(matrices[:, a, (a + 1) % 3], matrices[:, a, (a + 2) % 3])
+    different = Noise().symmetric_integers(np.repeat([1e4, 1e8], number), 2)
+    check_variance(different[:number, 0, 1], 1e4 / np.sqrt(2.0))
+    check_variance(different[number:, 1, 1], 1e8)
 
 
 def test_one_number_per_entry_of_the_triangle() -> None:
@@ -57,7 +67,10 @@ def test_one_number_per_entry_of_the_triangle() -> None:
 
 
 def test_noise_is_whole_numbers() -> None:
-    check_noise_is_whole()
+    """Noise lies on the integers, so that an exact sum plus noise is a rounded noisy sum."""
+    noise = Noise()
+    for values in (noise.integers(np.full(1000, 1234.5)), noise.symmetric_integers(np.full(100, 1234.5), 4)):
+        assert np.array_equal(values, np.rint(values))
 
 
 def test_scale_of_each_entry_is_its_own() -> None:
@@ -67,11 +80,36 @@ def test_scale_of_each_entry_is_its_own() -> None:
 
 
 def test_source_is_cryptographic_and_keyed_by_the_system() -> None:
-    check_source_is_cryptographic()
+    """Every block of every draw is AES in counter mode under a 128-bit key of its own from the system's entropy."""
+    keys: list[int] = []
+
+    def randbits(bits: int) -> int:
+        assert bits == 128
+        keys.append(_real_randbits(bits))
+        return keys[-1]
+
+    noise = Noise()
+    with mock.patch.object(secrets, "randbits", randbits):
+        drawn = [noise.normals(size) for size in (5, 2**16 + 7, 3)]
+    assert len(keys) == len(set(keys)) == 4, f"{len(keys)} keys for four blocks"
+    wanted = [np.random.Generator(AESCounter(key=key)).standard_normal(2**16) for key in keys]
+    assert np.array_equal(drawn[0], wanted[0][:5])
+    assert np.array_equal(drawn[1], np.concatenate([wanted[1], wanted[2][:7]]))
+    assert np.array_equal(drawn[2], wanted[3][:3])
 
 
 def test_no_noise_is_used_twice() -> None:
-    check_noise_is_fresh()
+    """No two releases share noise, neither in one run nor in two, nor do blocks of one long draw."""
+    gate, other = Gate(Ledger(BUDGET)), Gate(Ledger(BUDGET))
+    block = UserVector("nothing", 2.0**40, np.zeros((1, 50_000), np.int32))
+    seen = [gate.release("once more", [block], mu=MU)["nothing"] for gate in (gate, gate, other)]
+    noise = Noise()
+    seen += [noise.normals(50_000), Noise().normals(50_000)]
+    for long in (noise.normals(2**16 + 50_000), noise.normals(2**16 + 50_000)):
+        seen += [long[:50_000], long[2**16 :]]
+    for index, one in enumerate(seen):
+        for another in seen[:index]:
+            check_uncorrelated(one, another)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""What a ledger says: its runs, what each of them counts as, and what they cost together.
+"""What a ledger writes down, one record a line, and what its records come to: runs, and what they cost together.
 
-Proof note: ``privacy/proofs/ledger.md``.
+Nothing in a record follows from the ratings. Proof note: ``privacy/proofs/ledger.md``.
 """
 
 from __future__ import annotations
@@ -8,17 +8,132 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeAlias
 
-from discreet.errors import LedgerInvalid
-from discreet.privacy.account.records import Cap, Charged, End, Open, Record, RefusedRun, Resume
-from discreet.privacy.account.store import Chain
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
+
+from discreet.errors import BudgetInvalid, LedgerInvalid
 from discreet.privacy.budget import Budget
-from discreet.privacy.costs import Cost, RunCost, shared_delta
+from discreet.privacy.costs import Cost, Price, RunCost, budget_for, shared_delta
+from discreet.privacy.promise import Frozen, RunId, TrustModel
 
-__all__ = ["Account", "Run", "State"]
+if TYPE_CHECKING:
+    from discreet.privacy.account.store import Chain
+
+__all__ = [
+    "Account",
+    "Begin",
+    "Cap",
+    "Charged",
+    "End",
+    "Open",
+    "Plan",
+    "Record",
+    "RefusedRun",
+    "Resume",
+    "Run",
+    "State",
+    "read_record",
+]
+
+_Text = Annotated[str, Field(min_length=1, max_length=500)]
+_Positive = Annotated[float, Field(gt=0)]
+_MOST_RUNS = 1_000_000
+# Room for the rounding of every run's own conversion and of their sum.
+_SLACK = 1e-11
 
 State: TypeAlias = Literal["asked", "running", "ended", "failed", "stopped", "refused"]
+
+
+class Begin(Frozen):
+    """The first record: which data this is about."""
+
+    kind: Literal["ledger"] = "ledger"
+    format: Literal[1] = 1
+    ledger: RunId
+    name: _Text
+    relation: Literal["add or remove one user"] = "add or remove one user"
+    when: _Text
+
+
+class Cap(Frozen):
+    """What all runs together may cost from now on; without numbers there is no cap any more."""
+
+    kind: Literal["cap"] = "cap"
+    epsilon: float | None = Field(default=None, gt=0)
+    delta: float | None = Field(default=None, gt=0, lt=1)
+    when: _Text
+
+    @model_validator(mode="after")
+    def _both(self) -> Self:
+        if (self.epsilon is None) != (self.delta is None):
+            raise ValueError("a cap has epsilon and delta, or neither")
+        return self
+
+
+class _Asked(Frozen):
+    """A run as it was asked for: its own budget, and about whom it is."""
+
+    when: _Text
+    method: _Text
+    model: _Text | None = None
+    trust: TrustModel = "central"
+    group: _Text | None = None
+    epsilon: _Positive
+    delta: float = Field(ge=0, lt=1)
+
+
+class Open(_Asked):
+    """A run that begins, and what it reserves. ``adaptive``: later costs may follow from earlier releases."""
+
+    kind: Literal["open"] = "open"
+    run: RunId
+    reserved: Price
+    adaptive: bool
+
+
+class RefusedRun(_Asked):
+    """A run for which there was no room."""
+
+    kind: Literal["refused"] = "refused"
+
+
+class Resume(Frozen):
+    """A run that goes on after a stop (a silo's)."""
+
+    kind: Literal["resume"] = "resume"
+    run: RunId
+
+
+class Charged(Frozen):
+    """A charge, written before its noise is drawn. It has no time: how long something took is nobody's business."""
+
+    kind: Literal["charge"] = "charge"
+    run: RunId
+    name: _Text
+    price: Price
+
+
+class End(Frozen):
+    """A run that has ended; ``stopped``: a silo's, which may go on."""
+
+    kind: Literal["end"] = "end"
+    run: RunId
+    state: Literal["ended", "failed", "stopped"]
+
+
+Record: TypeAlias = Begin | Cap | Open | RefusedRun | Resume | Charged | End
+_READ: TypeAdapter[Record] = TypeAdapter(Annotated[Record, Field(discriminator="kind")])
+
+
+def read_record(content: object, where: str) -> Record:
+    """A record from what its line holds; refuses anything else."""
+    try:
+        return _READ.validate_python(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise LedgerInvalid(f"{where} is no record of a ledger ({field}: {first['msg']})") from None
 
 
 @dataclass(frozen=True)
@@ -159,6 +274,63 @@ class Account:
 
     def _groups(self) -> list[Cost]:
         return [self.cost(group) for group in (*self.groups, None)]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Some runs of one budget, after those of a ledger.
+
+    Parameters
+    ----------
+    spent
+        What earlier runs cost; those that go on with all they have reserved.
+    budget
+        Of each further run, whose releases are Gaussian.
+    runs
+        How many.
+    """
+
+    spent: Cost
+    budget: Budget
+    runs: int
+
+    @property
+    def together(self) -> Cost:
+        """What the further runs cost by themselves."""
+        return _gaussian(self.budget.mu, self.runs)
+
+    @property
+    def after(self) -> Cost:
+        """What they cost with all before them."""
+        return Cost.together([self.spent, self.together])
+
+    def epsilon_each(self, cap: Budget, runs: int) -> float:
+        """Largest epsilon at the planned delta that ``runs`` further runs may each have; 0 where there is no room."""
+        high = cap.mu
+        if not self.spent.within(cap):
+            return 0.0
+        low = 0.0
+        for _ in range(60):
+            middle = (low + high) / 2.0
+            fits = Cost.together([self.spent, _gaussian(middle, runs)]).within(cap)
+            low, high = (middle, high) if fits else (low, middle)
+        try:
+            return budget_for(low * (1.0 - _SLACK), self.budget.delta).epsilon if low > 0.0 else 0.0
+        except BudgetInvalid:
+            return 0.0
+
+    def runs_that_fit(self, cap: Budget) -> int:
+        """How many further runs of the planned budget the cap has room for, up to a million."""
+        low, high = 0, _MOST_RUNS
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = Cost.together([self.spent, _gaussian(self.budget.mu, middle)]).within(cap)
+            low, high = (middle, high) if fits else (low, middle - 1)
+        return low
+
+
+def _gaussian(mu: float, runs: int) -> Cost:
+    return Cost(mu=mu * math.sqrt(runs))
 
 
 def _at_least(reserved: Cost, charged: Cost) -> Cost:

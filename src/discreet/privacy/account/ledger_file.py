@@ -20,13 +20,13 @@ from discreet.errors import (
     SettingsInvalid,
     UnchargedRelease,
 )
-from discreet.privacy.account.account import Account
-from discreet.privacy.account.records import Cap, Charged, End, Open, Record, RefusedRun, Resume, TrustModel
+from discreet.privacy.account.account import Account, Cap, Charged, End, Open, Record, RefusedRun, Resume
 from discreet.privacy.account.store import Chain, LedgerStore, Locked, now
 from discreet.privacy.accounting import round_up
 from discreet.privacy.budget import Budget
 from discreet.privacy.costs import Carried, EarlierRuns, Price, RunCost, shared_delta
 from discreet.privacy.ledger import Charge
+from discreet.privacy.promise import TrustModel
 
 __all__ = ["AnyLedger", "LedgerFile", "LedgerRun", "ResumedRun", "open_run"]
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from discreet.errors import LedgerInvalid
-from discreet.privacy.account.records import Begin, Record, read_record
+from discreet.privacy.account.account import Begin, Record, read_record
 from discreet.private_files import make_private
 
 __all__ = ["APPLICATION", "Chain", "LedgerStore", "Locked", "link", "now"]

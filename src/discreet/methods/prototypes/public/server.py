@@ -24,7 +24,7 @@ from discreet.methods.prototypes.settings import FactorSettings
 from discreet.model import Model
 from discreet.model.fold_in import NonNegative, Ridge
 from discreet.model.item_side import ItemSide
-from discreet.privacy.combined import state_over_silos
+from discreet.privacy.statement import state_over_silos
 from discreet.types import Bools, Floats
 
 __all__ = [

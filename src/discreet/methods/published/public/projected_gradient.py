@@ -33,8 +33,7 @@ from discreet.methods.shared.public.sample import (
 from discreet.methods.shared.public.spectrum import beside_diagonal, leading, seen_share, signal
 from discreet.model.fold_in import Clicks, FoldIn, OwnMean
 from discreet.model.item_side import ItemSide
-from discreet.privacy.gaussian.clipped import NoisyMoment
-from discreet.privacy.gaussian.dense_rows import DenseMoments
+from discreet.privacy.gaussian.clipped import DenseMoments, NoisyMoment
 from discreet.types import Floats
 
 __all__ = ["PROJECTED_GRADIENT", "ProjectedGradientSettings", "RowState", "RowsQuery", "Shrunk"]
