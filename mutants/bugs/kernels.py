@@ -31,7 +31,7 @@ MUTANTS = (
 """,
         "",
         "P(z) is proportional to exp(-rate |z|) at zero as well",
-        ("privacy/pure/test_noise.py",),
+        ("kernels/test_geometric.py",),
     ),
     Mutant(
         "whole parts of the geometric noise stop early",
@@ -39,7 +39,7 @@ MUTANTS = (
         "            if not again:\n                break\n            whole += 1",
         "            if not again or whole == 3:\n                break\n            whole += 1",
         "noise has its whole tail",
-        ("privacy/pure/test_noise.py", "kernels/test_geometric.py"),
+        ("kernels/test_geometric.py",),
     ),
     Mutant(
         "half the noise beside the diagonal",
