@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from discreet import Budget, GlobalMean, Popularity, PrivateSVD, ProjectedGradient
-from discreet.audit.replay import Move, moved, replay, strangers
+from discreet.audit.replay import Move, moved, replay
 from discreet.data.synthetic import market
 from discreet.methods.public.query import Query
 from discreet.privacy.gaussian import totals
@@ -79,13 +78,3 @@ def test_an_engine_that_adds_up_otherwise_fails(monkeypatch: pytest.MonkeyPatch)
     found = replay(GlobalMean(), MARKET, BUDGET)
     assert found.engines == {"memory": True, "divided": False}
     assert not found.passed
-
-
-def test_strangers_follow_from_what_is_public() -> None:
-    """Other users over the same catalogue and scale: the same strangers."""
-    others = replace(MARKET.take_users(slice(0, 5)), user_ids=np.arange(5))
-    ours, theirs = strangers(MARKET, 3), strangers(others, 3)
-    for name in ("indptr", "items", "values"):
-        assert np.array_equal(getattr(ours, name), getattr(theirs, name))
-    assert ours.values.min() == 1.0
-    assert ours.values.max() == 5.0

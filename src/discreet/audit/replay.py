@@ -8,7 +8,7 @@ are synthetic, and try to count for more than one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -22,7 +22,6 @@ from discreet.methods.private_half import PrivateHalf
 from discreet.methods.public.half import Facts
 from discreet.methods.public.protocol import Engine, ProtocolRun
 from discreet.methods.public.query import Query, Trained
-from discreet.privacy.account.ledger_file import AnyLedger, LedgerRun, open_run
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import Block
 from discreet.privacy.gaussian.gate import Gate
@@ -100,7 +99,7 @@ _MOST_ITEMS = 2_000
 
 
 def strangers(ratings: Ratings, seed: int) -> Ratings:
-    """Synthetic users over the same catalogue and scale; of ``ratings`` nothing but what is public is read.
+    """Synthetic users over the same catalogue and scale, of which alone they follow.
 
     All items or one, everything at the top, at the bottom, at both ends, in between, and nobody's ordinary few.
     """
@@ -212,11 +211,9 @@ def record(
     budget: Budget,
     seed: int,
     noise: Callable[[], Noise] = Noise,
-    journal: LedgerRun | None = None,
 ) -> Run:
-    """Train and write everything down; charges are entered in ``journal`` first, where there is one."""
+    """Train and write everything down."""
     gate = Gate(Ledger(budget), noise())
-    gate.ledger.keep_in(journal)
     engine = MemoryEngine(method.private_half, ratings)
     protocol = converse_with(method, ratings, budget, seed)
     queries, all_totals, releases = [], [], []
@@ -269,33 +266,10 @@ def moved(query: Query[Any], full: Sequence[Total], rest: PrivateHalf, one: Priv
     return Move(distance(changes, query.mechanism.empty(), query.mu), alone)
 
 
-def replay(
-    method: PrivateMethod,
-    ratings: Ratings,
-    budget: Budget,
-    *,
-    seed: int = 0,
-    noise: Callable[[], Noise] = Noise,
-    ledger: AnyLedger | None = None,
-    engines: Mapping[str, MakeEngine] = ENGINES,
-) -> ReplayFinding:
-    """Train on ``ratings`` and some synthetic users, and replay it with each of those added or removed.
-
-    Nobody in ``ratings`` is ever the neighbour. ``ledger``: of these people, whose budget the releases spend.
-
-    Notes
-    -----
-    **Privacy**. The record stays in memory. The worst ratio is a function of the releases and of synthetic users, so
-    whoever publishes it has spent the budget once, as by training; it says nothing else about ratings.
-    """
+def replay(method: PrivateMethod, ratings: Ratings, budget: Budget, *, seed: int = 0) -> ReplayFinding:
+    """Train on ``ratings`` and some strangers, and replay it with each of those added or removed."""
     there, coming = strangers(ratings, seed), strangers(ratings, seed + 1)
-    if ledger is None:
-        run = record(method, together(ratings, there), budget, seed, noise)
-    else:
-        name, adaptive = f"audit of {method.public_half.name}", method.public_half.adaptive
-        with open_run(ledger, budget, method.price(budget), method=name, adaptive=adaptive) as journal:
-            run = record(method, together(ratings, there), budget, seed, noise, journal)
-            journal.end()
+    run = record(method, together(ratings, there), budget, seed)
     worst, alone = np.zeros(len(run.queries)), True
     for full, rest, one in _pairs(run, there.n_users, coming):
         for number, query in enumerate(run.queries):
@@ -312,7 +286,7 @@ def replay(
             same_totals(engine.totals(query), totals)
             for query, totals in zip(run.queries, run.totals, strict=True)
         )
-        for name, engine in ((name, make(method.private_half, run.ratings)) for name, make in engines.items())
+        for name, engine in ((name, make(method.private_half, run.ratings)) for name, make in ENGINES.items())
     }
     return ReplayFinding(tuple(findings), alone, agreed, there.n_users + coming.n_users)
 
