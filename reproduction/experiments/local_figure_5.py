@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.evaluation import baselines
+from discreet.evaluation import metrics
 from discreet.types import Floats
 from reproduction.context import Context
 from reproduction.experiment import Experiment
@@ -90,7 +90,7 @@ def measure(world: World, epsilons: Sequence[float], draws: int) -> Panel:
     test = world.test
     assert test.rating_range is not None
     star = (test.rating_range[1] - test.rating_range[0]) / 4.0
-    overall = baselines.global_mean(world.train)
+    overall = metrics.global_mean(world.train)
     predicted = {
         OWN: [world.user_mean_predictions],
         ALL: [np.full(test.n_ratings, overall)],

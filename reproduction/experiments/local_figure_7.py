@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.evaluation import baselines, metrics
+from discreet.evaluation import metrics
 from reproduction.context import Context
 from reproduction.experiment import Experiment
 from reproduction.local.channel import GUARANTEE, Hua
@@ -81,7 +81,7 @@ def measure(world: World, epsilons: Sequence[float], people: int, draws: int) ->
         alike = [float(np.nanmean(f_scores(ranking, reference))) for ranking in rankings]
         return Draws(tuple(alike)), Draws(tuple(recall))
 
-    popular = baselines.popularity_ranking(world.train, histories, world.train.n_items, TOP)
+    popular = metrics.popularity_ranking(world.train, histories, world.train.n_items, TOP)
     levels = {
         EXACT: score(reference),
         STILL: score(world.top(world.untouched, users, TOP)),

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from discreet import kernels
 from discreet.data import splits, synthetic
 from discreet.data.ratings import Ratings
-from discreet.evaluation import baselines, metrics
+from discreet.evaluation import metrics
 from discreet.types import Floats
 from reproduction.central.yardstick import yardstick
 from reproduction.context import TRIALS, Context
@@ -83,13 +83,13 @@ class World:
     @cached_property
     def global_mean(self) -> float:
         """Test RMSE of the mean of all training ratings."""
-        return metrics.rmse(np.full(self.test.n_ratings, baselines.global_mean(self.train)), self.test.values)
+        return metrics.rmse(np.full(self.test.n_ratings, metrics.global_mean(self.train)), self.test.values)
 
     @cached_property
     def user_mean_predictions(self) -> Floats:
         """Each test rating predicted by the same user's own mean, the middle of the scale where there is none."""
         assert self.train.rating_range is not None
-        means = baselines.user_means(self.train, 0.5 * sum(self.train.rating_range))
+        means = metrics.user_means(self.train, 0.5 * sum(self.train.rating_range))
         return np.repeat(means, np.diff(self.test.indptr))
 
     @cached_property

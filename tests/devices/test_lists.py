@@ -19,8 +19,7 @@ from discreet.devices.estimator import noise_variance
 from discreet.devices.learner import Estimate, Learner
 from discreet.devices.task import DeviceSettings, popularity_list
 from discreet.evaluation import evaluate_ranking
-from discreet.evaluation.baselines import popularity_ranking
-from discreet.evaluation.metrics import recall_at_k
+from discreet.evaluation.metrics import popularity_ranking, recall_at_k
 from discreet.model import Model
 from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide

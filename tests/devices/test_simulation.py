@@ -16,7 +16,7 @@ from discreet.data.synthetic import market
 from discreet.devices import fit, simulation
 from discreet.errors import CatalogueMissing, RatingsInvalid
 from discreet.evaluation import evaluate_ratings
-from discreet.evaluation.baselines import user_means
+from discreet.evaluation.metrics import user_means
 from discreet.model.item_side import ItemSide
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.evaluation.intervals import Measured, covered, mean_of, pooled
+from discreet.evaluation.result import Measured, covered, mean_of, pooled
 from tests.evaluation.reference import half_width
 
 RNG = np.random.default_rng(0)

@@ -26,8 +26,7 @@ from discreet.devices.device.store import DeviceStore
 from discreet.devices.task import DeviceSettings
 from discreet.errors import Unreachable
 from discreet.evaluation import evaluate_ratings
-from discreet.evaluation.baselines import user_means
-from discreet.evaluation.metrics import rmse
+from discreet.evaluation.metrics import rmse, user_means
 from discreet.model import Model
 
 __all__ = ["run_on_loopback", "running_collector"]

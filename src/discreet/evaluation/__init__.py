@@ -1,9 +1,8 @@
 """Evaluation: what lists and predictions are worth on held-out rows, beside baselines, with intervals."""
 
-from discreet.evaluation.intervals import Measured
 from discreet.evaluation.protocol import evaluate
 from discreet.evaluation.protocols import RankingScores, RatingScores, evaluate_ranking, evaluate_ratings
-from discreet.evaluation.result import Evaluation
+from discreet.evaluation.result import Evaluation, Measured
 
 __all__ = [
     "Evaluation",

@@ -1,8 +1,11 @@
-"""Metrics of predictions and lists: arrays in, numbers out.
+"""Metrics of predictions and lists, arrays in, numbers out; and baselines without a model, printed beside.
 
 Rankings are arrays of item positions, one row a user and best first, with -1 where fewer items were left.
 Targets are compressed rows of item positions. A user without targets says nothing: the number is NaN, and no mean
 counts it.
+
+A user's own mean never leaves that user and is free under any privacy budget. The global mean and popularity are taken
+from the histories as they are, without noise: for evaluation only, not for release.
 """
 
 from __future__ import annotations
@@ -12,9 +15,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.model import Histories
 from discreet.types import Bools, Floats
 
-__all__ = ["among", "aucs", "hits", "list_metrics", "novelties", "recall_at_k", "recalls", "rmse"]
+__all__ = [
+    "among",
+    "aucs",
+    "global_mean",
+    "hits",
+    "list_metrics",
+    "novelties",
+    "popularity_ranking",
+    "rank_by_count",
+    "recall_at_k",
+    "recalls",
+    "rmse",
+    "user_means",
+]
 
 Index = npt.NDArray[Any]
 
@@ -134,3 +151,44 @@ def aucs(scores: Floats, indptr: Index, liked: Bools, disliked: Bools) -> Floats
     ordered = np.bincount(rows[good], weights=ranks[good], minlength=users) - above * (above + 1) / 2.0
     shares: Floats = np.divide(ordered, pairs, out=np.full(users, np.nan), where=pairs > 0)
     return shares
+
+
+def global_mean(histories: Histories) -> float:
+    """Mean of all ratings."""
+    return float(np.mean(histories.values))
+
+
+def user_means(histories: Histories, fallback: float) -> Floats:
+    """Each user's own mean rating; ``fallback`` for a user without a history."""
+    counts = np.diff(histories.indptr)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    sums = np.bincount(rows, weights=histories.values, minlength=len(counts))
+    return np.where(counts > 0, sums / np.maximum(counts, 1), fallback)
+
+
+def popularity_ranking(counted: Histories, queries: Histories, n_items: int, k: int) -> npt.NDArray[Any]:
+    """For each query the ``k`` items most often chosen in ``counted`` that the query does not have."""
+    return rank_by_count(np.bincount(counted.items, minlength=n_items).astype(np.float64), queries, k)
+
+
+def rank_by_count(counts: Floats, queries: Histories, k: int) -> npt.NDArray[Any]:
+    """For each query the ``k`` items that were counted most often and that the query does not have.
+
+    Of the order by count, a list takes the places that the query leaves free. With the query's places ``p_0 < p_1 <
+    ...``, the free place number ``j`` is ``j`` plus how many ``i`` there are with ``p_i - i <= j``.
+    """
+    n_items, users = len(counts), len(queries.indptr) - 1
+    order = np.argsort(-counts, kind="stable").astype(np.int32)
+    place = np.empty(n_items, dtype=np.int64)
+    place[order] = np.arange(n_items)
+    rows = np.repeat(np.arange(users), np.diff(queries.indptr))
+    taken = np.sort(rows * n_items + place[queries.items]) - rows * n_items
+    before = taken - (np.arange(len(rows)) - np.asarray(queries.indptr)[rows])
+    width = min(k, n_items)
+    early = before < width
+    skipped = np.bincount(rows[early] * width + before[early], minlength=users * width)
+    free = np.arange(width) + skipped.reshape(users, width).cumsum(axis=1)
+    left = free < n_items
+    ranking = np.full((users, width), -1, dtype=np.int32)
+    ranking[left] = order[free[left]]
+    return ranking

@@ -18,9 +18,8 @@ from discreet.catalogue import RatingScale, as_ids
 from discreet.data import StoredRatings
 from discreet.data.ratings import Ratings
 from discreet.errors import HistoryInvalid, RatingsInvalid, SettingsInvalid
-from discreet.evaluation import baselines, metrics
-from discreet.evaluation.intervals import Measured, covered, mean_of, pooled
-from discreet.evaluation.result import Evaluation, Holder, list_names
+from discreet.evaluation import metrics
+from discreet.evaluation.result import Evaluation, Holder, Measured, covered, list_names, mean_of, pooled
 from discreet.model import Model
 from discreet.types import Bools, Floats, Ints
 
@@ -67,7 +66,7 @@ def evaluate(
     Returns
     -------
     Evaluation
-        With 95 % intervals over people (:mod:`discreet.evaluation.intervals`), and popularity beside.
+        With 95 % intervals over people (:mod:`discreet.evaluation.result`), and popularity beside.
 
     Raises
     ------
@@ -238,7 +237,7 @@ class _Found:
             scores = {"model": order, "popularity": self._counts[test.items]} if disliked.any() else {}
             rankings = {
                 "model": self._model.top_items(history, self._k),
-                "popularity": baselines.rank_by_count(self._counts, history, self._k),
+                "popularity": metrics.rank_by_count(self._counts, history, self._k),
             }
             good, bad = test.keep(liked), test.keep(disliked)
             counted = np.flatnonzero(np.diff(good.indptr))
@@ -264,7 +263,7 @@ class _Found:
         return liked, ~liked & (test.values <= self._bounds[1])
 
     def _add_errors(self, history: Ratings, test: Ratings, predicted: Floats, owners: Ints) -> None:
-        own = np.repeat(baselines.user_means(history, self._overall), np.diff(test.indptr))
+        own = np.repeat(metrics.user_means(history, self._overall), np.diff(test.indptr))
         wrong = predicted - test.values
         for name, rows in {
             "rows": np.ones(len(wrong)),

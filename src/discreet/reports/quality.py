@@ -10,9 +10,9 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import RatingsInvalid
-from discreet.evaluation import baselines, metrics
-from discreet.evaluation.intervals import Measured
+from discreet.evaluation import metrics
 from discreet.evaluation.protocol import pairs
+from discreet.evaluation.result import Measured
 from discreet.model import Model
 from discreet.types import Floats
 
@@ -82,11 +82,11 @@ def quality_of(model: Model, history: Ratings, test: Ratings) -> Quality:
 
 def _squares(model: Model, history: Ratings, rows: Ratings, test: Ratings) -> dict[str, Floats]:
     """Squared errors of the test ratings."""
-    overall = baselines.global_mean(history)
+    overall = metrics.global_mean(history)
     predicted = {
         "model": model.score_pairs(rows, test.indptr, test.items)[1],
         "global mean": np.full(len(test.values), overall),
-        "user mean": np.repeat(baselines.user_means(rows, overall), np.diff(test.indptr)),
+        "user mean": np.repeat(metrics.user_means(rows, overall), np.diff(test.indptr)),
     }
     return {name: np.square(one - test.values) for name, one in predicted.items()}
 
@@ -95,7 +95,7 @@ def _recalls(model: Model, history: Ratings, rows: Ratings, test: Ratings) -> di
     """Recall of each user; 0 for users without a test rating, who do not count."""
     lists = {
         "model": model.top_items(rows, AT),
-        "popularity": baselines.popularity_ranking(history, rows, model.item_side.n_items, AT),
+        "popularity": metrics.popularity_ranking(history, rows, model.item_side.n_items, AT),
     }
     recalls = {name: metrics.recalls(one, test.indptr, test.items, AT) for name, one in lists.items()}
     return {name: np.nan_to_num(one) for name, one in recalls.items()}

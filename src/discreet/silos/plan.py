@@ -22,7 +22,7 @@ from discreet.catalogue import Goal
 from discreet.data.splits import held_out_users
 from discreet.data.synthetic import market
 from discreet.errors import BudgetInvalid, SettingsInvalid
-from discreet.evaluation import baselines, evaluate_ranking, evaluate_ratings, metrics
+from discreet.evaluation import evaluate_ranking, evaluate_ratings, metrics
 from discreet.methods.als import ALS
 from discreet.methods.ease.estimator import EASE
 from discreet.methods.registry import default_method
@@ -160,10 +160,10 @@ class _Rehearsal:
     def baseline(self) -> Row:
         shown, hidden = self._shown, self._hidden
         if self._rates:
-            means = baselines.user_means(shown, baselines.global_mean(shown))
+            means = metrics.user_means(shown, metrics.global_mean(shown))
             error = metrics.rmse(np.repeat(means, np.diff(hidden.indptr)), hidden.values)
             return Row("free", True, 0, 0, None, error)
-        lists = baselines.popularity_ranking(self._silos, shown, shown.n_items, AT)
+        lists = metrics.popularity_ranking(self._silos, shown, shown.n_items, AT)
         recall = metrics.recall_at_k(lists, hidden.indptr, hidden.items, AT)
         return Row("popularity", False, len(self._federation.sizes), self._silos.n_users, None, recall)
 
