@@ -386,8 +386,8 @@ _AUDITS = (
     Mutant(
         "releases are not shown to the attacker",
         _GAME,
-        "        self.attacker.see(forms, mu, released)\n",
-        "",
+        "            self._attacker.see(forms, mu, released)\n",
+        "            pass\n",
         "every release is scored",
         _T_GAME,
     ),

@@ -10,18 +10,19 @@ import json
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from discreet.cli import main
 from discreet.devices.collector.app import CollectorSettings
 from discreet.model import Model
 from discreet.web.service import ServiceSettings
-from tests.web.support.models import make_model
+from tests.web.support.running import Running
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 PROGRAM = "/opt/discreet/bin/"
@@ -41,12 +42,6 @@ def words_of(name: str) -> list[str]:
     return words
 
 
-def here(words: list[str]) -> list[str]:
-    """The same command with this environment's programs."""
-    program = words[0].removeprefix(PROGRAM)
-    return [sys.executable, *(["-m", program] if program != "python" else []), *words[1:]]
-
-
 def test_the_image_is_made_of_files_that_are_there() -> None:
     copied = [words.split() for name, words in instructions() if name == "COPY" and "--from" not in words]
     assert {"src", "pyproject.toml", "deploy/demo_model.py"} <= {file for files in copied for file in files}
@@ -62,22 +57,14 @@ def test_the_image_is_made_of_files_that_are_there() -> None:
     assert composed["ports"][0].endswith(f":{dict(instructions())['EXPOSE']}")
 
 
-def test_the_image_serves_and_is_found_healthy(tmp_path: Path) -> None:
-    folder = make_model("Ridge", 30, 3).save(tmp_path / "model")
+def test_the_image_serves_and_is_found_healthy(running: Running) -> None:
     start = [*words_of("ENTRYPOINT"), *words_of("CMD")]
-    assert start[2] == "/models/current"
-    command = [*here([*start[:2], str(folder), *start[3:]]), "--port", "0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        try:
-            port = json.loads(process.stdout.readline())["address"].rpartition(":")[2]
-            healthy = here([word.replace(":8080", f":{port}") for word in words_of("HEALTHCHECK")])
-            assert subprocess.run(healthy, capture_output=True).returncode == 0
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.stderr.read()
-    assert subprocess.run(healthy, capture_output=True).returncode != 0
+    assert start[:3] == [f"{PROGRAM}discreet", "serve", "/models/current"]
+    known = CliRunner().invoke(main, ["serve", "--help"]).output
+    assert all(word in known for word in start[3:] if word.startswith("--"))
+    for port, healthy in ((running.port, True), (1, False)):
+        words = [word.replace(":8080", f":{port}") for word in words_of("HEALTHCHECK")]
+        assert (subprocess.run([sys.executable, *words[1:]], capture_output=True).returncode == 0) is healthy
 
 
 def test_the_demonstration_model_has_titles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,8 +87,8 @@ def test_the_unit_is_one_that_systemd_takes(tmp_path: Path) -> None:
     program, *words = shlex.split(start)
     assert program == f"{PROGRAM}discreet"
     assert "UMask=0077" in unit.splitlines()
-    done = subprocess.run(here([program, words[0], "--help"]), capture_output=True, text=True)
-    assert all(word in done.stdout for word in words if word.startswith("--"))
+    known = CliRunner().invoke(main, [words[0], "--help"]).output
+    assert all(word in known for word in words if word.startswith("--"))
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd is not installed, so it was not asked about the unit")
     (tmp_path / "discreet.service").write_text(unit.replace(program, sys.executable))

@@ -14,7 +14,7 @@ from tests.sizes import sized
 from tests.web.support.models import make_model
 from tests.web.support.running import PATIENCE, Running
 
-REQUESTS = sized(2_000, 100_000)
+REQUESTS = sized(800, 100_000)
 SEED = 7
 ODD: list[Any] = [
     None, True, -1, 0, 1.5, 1e308, 1 << 64, -(1 << 63), "", "x", "\x00", "é\ud800", "a" * 3000, [], {}, [[]], "1",

@@ -53,6 +53,7 @@ def with_rounded_weights(model: Model) -> Model:
     return replace(model, item_side=replace(side, weights=(share * scales[side.others]).astype(np.float32)))
 
 
+@pytest.mark.slow
 def test_27000_titles_with_a_head_of_6000_load_in_less_than_4_mb(tmp_path: Path) -> None:
     model = make_model("ClickTable", 27_000, head=6000, kept=300)
     files = page_files(model, write_document(model.save(tmp_path / "model")))

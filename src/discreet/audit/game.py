@@ -60,6 +60,7 @@ __all__ = [
     "play",
     "play_batch",
     "run_once",
+    "scored",
 ]
 
 _RANGE = (1.0, 5.0)
@@ -201,13 +202,18 @@ def judge(scores: Scores, budget: Budget, *, risk: float = RISK) -> GameFinding:
 def play_batch(name: str, budget: Budget, runs: int, noise: Callable[[], Noise] = Noise) -> Scores:
     """The same in this process, in one go."""
     instance = instance_of(name)
+    attacker = Attacker(instance, budget.mu)
+    return scored(attacker, runs, lambda: run_once(instance, Watched(Ledger(budget), noise(), attacker)))
+
+
+def scored(attacker: Attacker, runs: int, once: Callable[[], object]) -> Scores:
+    """Play ``once`` so many times in each world, before the attacker's eyes."""
     scores, shifts = np.empty((2, runs)), np.empty((2, runs))
     with kernels.threads(1):
-        attacker = Attacker(instance, budget.mu)
         for world in (0, 1):
             for number in range(runs):
                 attacker.begin(present=bool(world))
-                run_once(instance, Watched(Ledger(budget), noise(), attacker))
+                once()
                 scores[world, number], shifts[world, number] = attacker.score, attacker.shift
     return Scores(scores[0], scores[1], shifts[0], shifts[1])
 
@@ -271,11 +277,17 @@ class Attacker:
 
 
 class Watched(Gate):
-    """The gate itself; whatever it lets out is shown to the attacker as well."""
+    """The gate itself; whatever it lets out is shown to the attacker as well, and what came in last is kept."""
 
-    def __init__(self, ledger: Ledger, noise: Noise, attacker: Attacker) -> None:
+    def __init__(self, ledger: Ledger, noise: Noise, attacker: Attacker | None = None) -> None:
         super().__init__(ledger, noise)
-        self.attacker = attacker
+        self._attacker, self.totals = attacker, list[Total]()
+
+    @property
+    def attacker(self) -> Attacker:
+        """Who looks on."""
+        assert self._attacker is not None
+        return self._attacker
 
     def release_totals(
         self,
@@ -288,6 +300,8 @@ class Watched(Gate):
         noised: bool = False,
     ) -> dict[str, Floats]:
         """The release of the gate, shown to the attacker."""
+        self.totals = list(totals)
         released = super().release_totals(name, forms, totals, mu=mu, delta=delta, noised=noised)
-        self.attacker.see(forms, mu, released)
+        if self._attacker is not None:
+            self._attacker.see(forms, mu, released)
         return released

@@ -7,15 +7,22 @@ second model's statement says first (``proofs/audit.md``).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from discreet import kernels
 from discreet.audit.bounds import GameFinding
-from discreet.audit.game import RISK, Attacker, Instance, Scores, Watched, instance_of, judge, run_once
+from discreet.audit.game import (
+    RISK,
+    Attacker,
+    Instance,
+    Scores,
+    Watched,
+    instance_of,
+    judge,
+    run_once,
+    scored,
+)
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueMissing
 from discreet.methods.discovery import discover_catalogue
@@ -24,13 +31,10 @@ from discreet.model import Model
 from discreet.model.start import Start
 from discreet.privacy.budget import Budget
 from discreet.privacy.costs import Carried
-from discreet.privacy.gaussian.blocks import Block
-from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.noise import Noise
 from discreet.privacy.gaussian.totals import Total
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.statement import Statement
-from discreet.types import Floats
 
 __all__ = ["PAIRS", "audit_two_runs", "play_two"]
 
@@ -51,17 +55,14 @@ def play_two(
 ) -> tuple[Scores, Statement]:
     """Play both runs, each of this budget, ``runs`` times in each world; also what the second statement says."""
     pair, statement = PAIRS[name](), _stated(PAIRS[name](), budget)
-    scores, shifts = np.empty((2, runs)), np.empty((2, runs))
-    with kernels.threads(1):
-        attacker = Attacker(pair.instance, statement.mu or math.inf)
-        for world in (0, 1):
-            for number in range(runs):
-                attacker.begin(present=bool(world))
-                found = pair.first(Watched(Ledger(budget), noise(), attacker))
-                if found is not None:
-                    run_once(pair.instance, Watched(Ledger(budget), noise(), attacker), found[1])
-                scores[world, number], shifts[world, number] = attacker.score, attacker.shift
-    return Scores(scores[0], scores[1], shifts[0], shifts[1]), statement
+    attacker = Attacker(pair.instance, statement.mu or math.inf)
+
+    def both() -> None:
+        found = pair.first(Watched(Ledger(budget), noise(), attacker))
+        if found is not None:
+            run_once(pair.instance, Watched(Ledger(budget), noise(), attacker), found[1])
+
+    return scored(attacker, runs, both), statement
 
 
 def audit_two_runs(name: str, budget: Budget, runs: int, *, risk: float = RISK) -> GameFinding:
@@ -131,29 +132,10 @@ def _unlisted(ratings: Ratings) -> Ratings:
 
 def _votes(ratings: Ratings, budget: Budget) -> list[Total]:
     """The exact totals of what a discovery releases: the same in every play."""
-    gate = _Kept(Ledger(budget))
+    gate = Watched(Ledger(budget), Noise())
     with suppress(CatalogueMissing):
         discover_catalogue(gate, ratings, _SHARE)
-    return list(gate.totals)
-
-
-class _Kept(Gate):
-    """A gate that remembers what it was given."""
-
-    totals: Sequence[Total] = ()
-
-    def release_totals(
-        self,
-        name: str,
-        forms: Sequence[Block],
-        totals: Sequence[Total],
-        *,
-        mu: float,
-        delta: float = 0.0,
-        noised: bool = False,
-    ) -> dict[str, Floats]:
-        self.totals = totals
-        return super().release_totals(name, forms, totals, mu=mu, delta=delta, noised=noised)
+    return gate.totals
 
 
 PAIRS = {"start": _start, "catalogue": _catalogue}
