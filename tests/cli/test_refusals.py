@@ -277,6 +277,8 @@ REFUSALS: list[tuple[str, str]] = [
     ("recommend clicks --history twice.csv --rating-column liked", "more than once"),
     ("recommend clicks --history films.csv --disliked film-3", "name one with --user"),
     ("explain explicit --history everyone.csv", "name one of them with --user ID"),
+    ("explain explicit --history mine.json --item ghost", "does not have: 'ghost'"),
+    ("explain explicit --history mine.json --user a", "does not tell users apart"),
     # Other readers of models
     ("similar explicit --item ghost", "'ghost'"),
     ("similar flat --item item-1", "rank 0"),

@@ -68,16 +68,9 @@ _RANGE = (1.0, 5.0)
 
 @dataclass(frozen=True)
 class Instance:
-    """One method on a handful of users, and the one who comes or does not.
+    """One method on a handful of users, and the one who comes or does not; ``everybody`` is both together.
 
-    Parameters
-    ----------
-    method
-        With the settings of the instance.
-    others, canary, everybody
-        Over the same catalogue; ``everybody`` is both together.
-    seed
-        Of the ordinary randomness, which is public.
+    ``seed`` is of the ordinary randomness, which is public.
     """
 
     method: PrivateMethod

@@ -63,18 +63,6 @@ def evaluate(
     progress
         Called with (stage, users done, users).
 
-    Returns
-    -------
-    Evaluation
-        With 95 % intervals over people (:mod:`discreet.evaluation.result`), and popularity beside.
-
-    Raises
-    ------
-    SettingsInvalid
-        For errors of a model that predicts no ratings, and for what cannot be relevant.
-    HistoryInvalid
-        If nobody of the test has a history.
-
     Notes
     -----
     **Privacy.** What comes back depends on the ratings without any noise: for their holder alone.
@@ -127,10 +115,7 @@ def relevance(scale: RatingScale, relevant: float | None = None) -> tuple[float,
 def pairs(model: Model, history: AnyRatings, test: AnyRatings) -> Iterator[tuple[Ratings, Ratings]]:
     """Every user of the test once: what they did before, and their test, in the same rows.
 
-    Raises
-    ------
-    HistoryInvalid
-        After the last pair, if nobody had a history: the files have other user ids.
+    `HistoryInvalid` comes after the last pair, if nobody had a history: the files have other user ids.
     """
     found, example = 0, None
     for past, held_out in _parts(history, test):

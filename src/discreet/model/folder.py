@@ -40,13 +40,7 @@ class Description:
 
 
 def describe(directory: str | Path) -> Description:
-    """Read and verify a model folder.
-
-    Raises
-    ------
-    ModelInvalid
-        When a file is missing, altered or added, or when the statement does not add up or does not fit the arrays.
-    """
+    """Read and verify a model folder, its files and how they fit each other (`ModelInvalid`)."""
     parts, written, files = storage.read(directory)
     model = Model(*parts)
     return Description(

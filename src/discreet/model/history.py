@@ -138,11 +138,6 @@ def read_history(
         of item id to 1, and to -1 for what is not for this person.
     disliked
         More item ids, which count as the lowest rating, or as -1.
-
-    Raises
-    ------
-    HistoryInvalid
-        For ids that are unknown or repeated, and ratings that are missing, not numbers, or outside the range.
     """
     ids, values = _split(history, scale)
     lowest = scale.bounds[0] if scale.explicit else -1.0

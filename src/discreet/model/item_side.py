@@ -205,8 +205,7 @@ class ItemSide:
     ) -> Floats:
         """Each user's own coefficients, users x (1 + rank), from that user's ratings alone.
 
-        ``kind`` is the arithmetic of the solves: float32 takes half the time, which training uses, where the
-        outcome goes onto a 14-bit grid anyway.
+        ``kind`` is the arithmetic of the solves: training takes float32, whose outcome goes onto a 14-bit grid anyway.
         """
         rows = self._rows(indptr, items, values)
         if 8 * len(items) > self.n_items:

@@ -37,13 +37,7 @@ def to_parts(value: Any) -> tuple[Any, Arrays]:
 
 
 def from_parts(wanted: type[T], content: Any, arrays: Mapping[str, AnyArray]) -> T:
-    """The dataclass back.
-
-    Raises
-    ------
-    ModelInvalid
-        For anything that :func:`to_parts` would not have written for this type.
-    """
+    """The dataclass back; `ModelInvalid` for anything that :func:`to_parts` would not have written for this type."""
     left = dict(arrays)
     read: T = _read(wanted, content, "", left)
     if left:

@@ -13,10 +13,7 @@ SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 class Metrics:
     """The numbers of one process.
 
-    Parameters
-    ----------
-    paths
-        Those that are counted by name; all others count as one, or whoever asks for nonsense could fill the memory.
+    ``paths`` are counted by name; all others count as one, or whoever asks for nonsense could fill the memory.
     """
 
     def __init__(self, paths: frozenset[str]) -> None:

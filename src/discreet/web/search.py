@@ -11,12 +11,7 @@ __all__ = ["Search"]
 class Search:
     """Looks through all titles; tens of thousands take some milliseconds.
 
-    Parameters
-    ----------
-    titles
-        Of each item, or its id where it has none.
-    order
-        Positions, the best known first: the order of items that fit equally well.
+    ``order`` has positions, the best known first: so come items that fit equally well.
     """
 
     def __init__(self, titles: Sequence[str], order: Sequence[int]) -> None:

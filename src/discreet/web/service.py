@@ -160,13 +160,7 @@ class Served:
 
 
 def load(folder: Path, *, page: bool) -> Served:
-    """Load, check and lay out a model folder.
-
-    Raises
-    ------
-    ModelInvalid
-        When it cannot be used, or was replaced again and again while it was read.
-    """
+    """Load, check and lay out a model folder; `ModelInvalid` where it cannot be used, or never stays as it is."""
     document, model = _read(folder)
     ids, titles = model.catalogue.ids.tolist(), model.catalogue.titles
     search = Search([titles.get(one, str(one)) for one in ids], model.item_side.best_known.tolist())
@@ -203,12 +197,7 @@ def _stamp(folder: Path) -> Stamp:
 class Current:
     """The one reference to what is served, exchanged when the folder has another model.
 
-    Parameters
-    ----------
-    folder, page
-        As for `load`.
-    tell
-        Called after each attempt, with whether a new model is served.
+    ``tell`` is called after each attempt, with whether a new model is served.
     """
 
     def __init__(self, folder: Path, *, page: bool, tell: Callable[[bool], None]) -> None:
