@@ -79,7 +79,7 @@ def build_model(
 def build_item_side(
     messages: Sequence[PrototypeMessage], settings: FactorSettings, rng: Rng = None
 ) -> ItemSide:
-    """The arrays in single precision, as they travel: the server keeps what the silos get."""
+    """The arrays in single precision: the server keeps what the silos get."""
     side = factorise(messages, settings, rng)
     offsets, factors = (array.astype(np.float32).astype(np.float64) for array in (side.offsets, side.factors))
     return replace(side, offsets=offsets, factors=factors)
