@@ -56,22 +56,3 @@ def test_lists_as_their_metrics_are_defined(
     recalls = [float(one) for one, target in zip(found["recall"], targets, strict=True) if target]
     assert same(metrics.recall_at_k(ranking, *compressed(targets), k), recalls)
     assert metrics.recalls(ranking, *compressed(targets), k) == pytest.approx(found["recall"], nan_ok=True)
-
-
-@given(case=rankings())
-@settings(max_examples=100, deadline=None)
-def test_novelty(case: tuple[npt.NDArray[np.int32], list[set[int]]]) -> None:
-    ranking, _ = case
-    counts = {item: item // 2 for item in range(ITEMS)}
-    found = metrics.novelties(ranking, np.array([float(counts[item]) for item in range(ITEMS)]), 11)
-    for row, value in zip(ranking.tolist(), found.tolist(), strict=True):
-        items = [item for item in row if item >= 0]
-        assert (value == pytest.approx(reference.novelty(items, counts, 11))) if items else math.isnan(value)
-
-
-def test_errors_of_ratings() -> None:
-    rng = np.random.default_rng(0)
-    predicted, actual = rng.uniform(1, 5, 50), rng.uniform(1, 5, 50)
-    squares = [(p - a) ** 2 for p, a in zip(predicted, actual, strict=True)]
-    assert metrics.rmse(predicted, actual) == pytest.approx(math.sqrt(sum(squares) / 50))
-    assert math.isnan(metrics.rmse(np.empty(0), np.empty(0)))
