@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from discreet import Ratings
 from discreet.ecosystem.frames import recommend
 from tests.ecosystem.conftest import World
 
@@ -33,3 +34,18 @@ def test_recommendations_come_in_the_kind_of_the_histories(world: World, kind: t
     wanted = world.model.recommend_batch(world.history, 5)
     assert plain.select("user", "item").rows() == wanted.select("user", "item").rows()
     assert plain["score"].to_list() == pytest.approx(wanted["score"].to_list(), rel=1e-12)
+
+
+def test_ratings_go_out_and_come_back(world: World) -> None:
+    back = Ratings.from_frame(
+        world.history.to_polars(),
+        user="user",
+        item="item",
+        rating="rating",
+        rating_range=world.history.rating_range,
+        catalogue=world.model.catalogue,
+    )
+    assert back.items.tolist() == world.history.items.tolist()
+    assert back.values.tolist() == world.history.values.tolist()
+    clicks = Ratings.from_frame({"u": [1], "i": [2]}, user="u", item="i").to_polars()
+    assert clicks.columns == ["user", "item"]
