@@ -54,6 +54,7 @@ def changes() -> list[Change]:
         ("entries a column, 300", "100", everywhere("ENTRIES", 100, train)),
         ("", "1,000", everywhere("ENTRIES", 1_000, train)),
         ("items that judge the ridge, 1,500", "500", everywhere("_JUDGED", 500, train)),
+        ("noise added where ridges are judged, 1/2", "1", everywhere("_ADDED", 1.0, train)),
         ("entries by their own law", "linear alone", everywhere("expected_entries", quiet, denoise)),
         ("all denoising", "none", {(train, "denoised"): _as_released}),
     ]

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
+from discreet.methods.ease.public.head import DEVIATIONS
 from discreet.types import Floats, Singles
 
 __all__ = ["DROPOUT", "EXPLAINED", "EXPONENT", "Judged", "Weights", "ease", "judged", "ridge"]
@@ -76,54 +77,90 @@ def ridge(diagonal: Floats, mean: float) -> Floats:
 
 
 class Judged(NamedTuple):
-    """What weights explain, judged by other noise: at a scale c squares fall by ``2 c linear - c^2 square``.
+    """What several weights explain, judged by other noise: at a scale c squares fall by ``2 c linear - c^2 square``.
 
     Parameters
     ----------
     linear, square
-        The parts, each item counting by the root of how often it is taken.
+        The parts, for each of the weights; each item counts by the root of how often it is taken.
     spread
-        Deviation of the linear part, by the noise.
+        Deviation of each linear part, by the noise.
+    apart
+        Deviation, by the noise, of how much more one explains than another.
     """
 
-    linear: float
-    square: float
-    spread: float
+    linear: Floats
+    square: Floats
+    spread: Floats
+    apart: Floats
 
     @classmethod
     def mean(cls, several: Sequence[Judged]) -> Judged:
         """Of several splits of the same noise: any two are correlated by a half at most."""
-        linear, square, spread = (math.fsum(parts) / len(several) for parts in zip(*several, strict=True))
-        return cls(linear, square, spread * math.sqrt((len(several) + 1) / (2 * len(several))))
+        linear, square, *deviations = (np.mean(parts, axis=0) for parts in zip(*several, strict=True))
+        less = math.sqrt((len(several) + 1) / (2 * len(several)))
+        return cls(linear, square, *(less * one for one in deviations))
 
     @property
-    def deviations(self) -> float:
-        """How sure it is that the weights say anything. Weights that are all zero explain nothing, and that is sure."""
-        return self.linear / self.spread if self.spread > 0.0 else 0.0
+    def deviations(self) -> Floats:
+        """How sure it is that weights say anything. Weights that are all zero explain nothing, and that is sure."""
+        return _ratio(self.linear, self.spread)
 
     @property
-    def gain(self) -> float:
+    def gains(self) -> Floats:
         """Squares explained at the best scale c: lists do not depend on it."""
-        return max(self.linear, 0.0) ** 2 / self.square if self.square > 0.0 else 0.0
+        return _ratio(np.maximum(self.linear, 0.0) ** 2, self.square)
+
+    @property
+    def chosen(self) -> int | None:
+        """Of weights at rising ridges those that explain most; ``None`` where nothing stands out of the noise.
+
+        What the noise cannot tell from the best is as good, and of these the largest ridge is the nearest to
+        popularity.
+        """
+        sure = self.deviations > DEVIATIONS
+        if not sure.any():
+            return None
+        best = int(np.argmax(np.where(sure, self.gains, -1.0)))
+        (close,) = np.nonzero(sure & (self.gains[best] - self.gains <= DEVIATIONS * self.apart[best]))
+        return int(close[-1])
 
 
-def judged(weights: Singles, judge: Singles, diagonal: Floats, variance: float) -> Judged:
+def judged(several: Sequence[Singles], judge: Singles, diagonal: Floats, variance: float) -> Judged:
     """How well weights predict, judged by a matrix whose noise they have not seen.
 
     With B the weights, H the judge and d the diagonal, predicting item j from the others at a scale c has the squared
     error d_j - 2 c (H B)_jj + c^2 (B' H B)_jj. Both parts are linear in H, and the noise of H does not depend on B, so
-    each comes out right on the average.
+    each comes out right on the average; and so the noise of a difference is known.
     """
-    roots = np.sqrt(diagonal)
-    linear = float((_column_products(judge, weights) / roots).sum())
-    square = _column_products(weights, judge @ weights)
-    square += diagonal.astype(np.float32) @ np.square(weights)
-    scaled = weights / roots.astype(np.float32)
-    spread = math.sqrt(variance * float(np.square(scaled + scaled.T).sum(dtype=np.float64)) / 2.0)
-    return Judged(linear, float((square / roots).sum()), spread)
+    roots, effects = np.sqrt(diagonal).astype(np.float32), []
+    parts = np.zeros((3, len(several)))
+    for place, weights in enumerate(several):
+        scaled: Singles = weights / roots
+        both: Singles = scaled @ weights.T
+        line = _total(judge * scaled)
+        curve = _total(judge * both) + float(diagonal @ (np.square(scaled) @ roots))
+        parts[:, place] = line, curve, _deviation(scaled, variance)
+        scale = max(line, 0.0) / curve if curve > 0.0 else 0.0
+        if len(several) > 1:
+            effect: Singles = np.float32(2.0 * scale) * scaled - np.float32(scale * scale) * both
+            effects.append(effect)
+    apart = [[_deviation(one - other, variance) for other in effects] for one in effects]
+    linear, square, spread = parts
+    return Judged(linear, square, spread, np.array(apart) if effects else np.zeros((1, 1)))
 
 
-def _column_products(one: Singles, other: Singles) -> Floats:
-    """Of each column with the same column."""
-    products: Floats = (one * other).sum(axis=0, dtype=np.float64)
-    return products
+def _deviation(read: Singles, variance: float) -> float:
+    """Of a sum that takes so much of each entry of a symmetric matrix, whose diagonal has no noise."""
+    both = np.square(read + read.T)
+    np.fill_diagonal(both, 0.0)
+    return math.sqrt(variance * _total(both) / 2.0)
+
+
+def _total(entries: Singles) -> float:
+    return float(entries.sum(dtype=np.float64))
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    found: Floats = np.divide(above, below, out=np.zeros(len(above)), where=below > 0.0)
+    return found

@@ -4,7 +4,7 @@ counts  = sum of everybody's items, each person at length 1                     
 head    = items whose mass stands out of the noise of a pair
 pairs   = sum of everybody's pairs of the head, each person at length 1         the rest
 G       = pairs without their noise;   d = diagonal, from the counts
-ridge   = the multiple whose weights, made from one half of the noise, explain most of the other half
+ridge   = the multiple whose weights, made from one part of the noise, explain most of the other part
 B, base = EASE(G, d, ridge), scores divided by count^0.15, the largest of each column kept
 beyond  = weights of items outside the head, from public features: the first term of the same formula
 """
@@ -12,6 +12,7 @@ beyond  = weights of items outside the head, from public features: the first ter
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, NamedTuple
 
@@ -23,7 +24,7 @@ from discreet import kernels
 from discreet.methods.ease.public.denoise import denoised
 from discreet.methods.ease.public.earlier import added_counts, added_pairs
 from discreet.methods.ease.public.features import FeatureRows, Said, said
-from discreet.methods.ease.public.head import DEVIATIONS, Popularity, choose_head, popularity
+from discreet.methods.ease.public.head import Popularity, choose_head, popularity
 from discreet.methods.ease.public.queries import CountsQuery, PairsQuery
 from discreet.methods.ease.public.table import EXPONENT, Judged, Weights, ease, judged, ridge
 from discreet.methods.public.half import Facts, PublicHalf, Queries
@@ -44,6 +45,9 @@ RIDGES = (1.0, 3.0, 10.0, 30.0)
 """Multiples of the ridge that are tried."""
 # Items that the ridge is chosen on: the most taken; and how often the noise is split for it.
 _JUDGED, _SPLITS = 1500, 4
+# How much of the fresh noise is added where weights are made: they have a quarter more variance than those that will be
+# used, and the judge five times as much.
+_ADDED = 0.5
 
 
 class EASESettings(PrivateSettings):
@@ -153,30 +157,44 @@ def _multiple(
 ) -> float | None:
     """Which multiple of the ridge; `None` where what weights explain does not stand out of the noise.
 
-    Z is drawn as the noise of the release was, with what chance adds to a sum over people beside it. Weights made from
-    H + Z are judged by H - Z, whose noise they have not seen; several Z, since one may be unlucky. See
-    ``proofs/splitting.md``.
+    The most popular items say it. Where they say nothing, all are looked at once: pairs of rarer items may stand out.
     """
     items = np.sort(np.argsort(-popular.counts, kind="stable")[:_JUDGED])
-    part = noisy[np.ix_(items, items)]
-    popular, features = _of(popular, items), _taken(features, items)
-    variance = np.float32(sigma**2) + np.float32(popular.weight**2) * clean[np.ix_(items, items)]
-    deviation, order = np.sqrt(variance), len(items)
-    splits: list[list[Judged]] = []
-    for _ in range(_SPLITS):
-        fresh = deviation * square_of(rng.standard_normal(order * (order - 1) // 2, dtype=np.float32), order)
-        one, shared, _ = denoised(part + fresh, math.sqrt(2.0) * sigma, features)
-        other, diagonal = part - fresh, _diagonal(shared, popular, sigma)
-        doubled = 2.0 * float(variance.mean())
-        splits.append(
-            [
-                judged(ease(one.copy(), diagonal, popular.mass, multiple).pairs, other, diagonal, doubled)
-                for multiple in RIDGES
-            ]
-        )
-    found = [Judged.mean(several) for several in zip(*splits, strict=True)]
-    best = max(range(len(RIDGES)), key=lambda place: found[place].gain)
-    return RIDGES[best] if found[best].deviations > DEVIATIONS else None
+    grid = np.ix_(items, items)
+    parts = noisy[grid], clean[grid], sigma, _of(popular, items), _taken(features, items)
+    found = Judged.mean([_split(*parts, RIDGES, rng) for _ in range(_SPLITS)])
+    if found.chosen is not None:
+        return RIDGES[found.chosen]
+    if len(items) == len(noisy):
+        return None
+    likely = RIDGES[int(np.argmax(found.deviations))]
+    again = _split(noisy, clean, sigma, popular, features, (likely,), rng)
+    return None if again.chosen is None else likely
+
+
+def _split(
+    noisy: Singles,
+    clean: Singles,
+    sigma: float,
+    popular: Popularity,
+    features: FeatureRows | None,
+    multiples: Sequence[float],
+    rng: np.random.Generator,
+) -> Judged:
+    """Weights at each multiple of the ridge, made from one part of the noise and judged by another.
+
+    Z is drawn as the noise of the release was, with what chance adds to a sum over people beside it. Weights made from
+    H + a Z are judged by H - Z / a, whose noise they have not seen. See ``proofs/splitting.md``.
+    """
+    variance = np.float32(sigma**2) + np.float32(popular.weight**2) * clean
+    usual, order = float(variance.mean()), len(noisy)
+    fresh = square_of(rng.standard_normal(order * (order - 1) // 2, dtype=np.float32), order)
+    fresh *= np.sqrt(variance, out=variance)
+    fitted = noisy + np.float32(_ADDED) * fresh
+    one, shared, _ = denoised(fitted, math.sqrt(1.0 + _ADDED**2) * sigma, features)
+    judge, diagonal = noisy - fresh * np.float32(1.0 / _ADDED), _diagonal(shared, popular, sigma)
+    weights = [ease(one.copy(), diagonal, popular.mass, multiple).pairs for multiple in multiples]
+    return judged(weights, judge, diagonal, (1.0 + _ADDED**-2) * usual)
 
 
 def _diagonal(shared: Floats, popular: Popularity, sigma: float) -> Floats:
