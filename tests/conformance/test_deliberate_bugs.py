@@ -1,4 +1,5 @@
-"""The suite has power: every way to break a promise that we could think of turns a check red.
+"""The suite has power: ways to break a promise that turn a check red; those that are planted in our own code are in
+``mutants``.
 
 All of them are made of one small honest method, broken in one place.
 """
@@ -6,31 +7,24 @@ All of them are made of one small honest method, broken in one place.
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from discreet import FrankWolfe, ProjectedGradient, Ratings
-from discreet.engines.memory import MemoryEngine
-from discreet.errors import BudgetExceeded, ModelInvalid
+from discreet import Ratings
+from discreet.errors import ModelInvalid
 from discreet.methods.method import PrivateMethod
-from discreet.methods.public import protocol
 from discreet.methods.public.half import Facts, Queries
 from discreet.methods.public.query import Query, Trained
 from discreet.model.item_side import ItemSide
-from discreet.privacy.gaussian import noise
-from discreet.privacy.gaussian.blocks import COUNT, MARGIN, Pattern
-from discreet.privacy.gaussian.clipped import ItemCounts, NoisyCounts
-from discreet.privacy.gaussian.item_blocks import ItemWeight
+from discreet.privacy.gaussian.clipped import NoisyCounts
 from tests.conformance import suite
 from tests.conformance.cases import hostile, town
 from tests.conformance.own_method import HowMany, ShyContributions, ShyPopularity, ShySettings, train
-from tests.conformance.runs import DividedEngine, Run, record
+from tests.conformance.runs import Run, record
 
 HONEST = ShyPopularity.public_half
 
@@ -38,7 +32,7 @@ HONEST = ShyPopularity.public_half
 @pytest.fixture(autouse=True)
 def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
     """The suite must find the bugs by itself, without what the engine computes again."""
-    monkeypatch.setattr(MemoryEngine, "_check_sample", lambda *_: None)
+    monkeypatch.setattr("discreet.engines.memory.check_sample", lambda *_: None)
 
 
 def method(
@@ -64,71 +58,11 @@ def broken(check: Callable[[Run], None], culprit: PrivateMethod, kind: str = "im
         check(run)
 
 
-class LooksAtOthers(ShyContributions):
-    """The least rated item of all users' is left out: what one hands in depends on who else is there."""
-
-    def __init__(self, ratings: Ratings) -> None:
-        counts = np.bincount(ratings.items, minlength=ratings.n_items)
-        super().__init__(ratings.keep(ratings.items != counts.argmin()))
-
-
 class LeavesTheLastOut(ShyContributions):
     """An off-by-one over users: harmless for the bound, but not the same for every division and order of users."""
 
     def __init__(self, ratings: Ratings) -> None:
         super().__init__(ratings.take_users(slice(0, max(ratings.n_users - 1, 0))))
-
-
-class Stale(ShyContributions):
-    """A cache that is never compared with the query."""
-
-    def contributions(self, query: HowMany) -> Any:
-        self._sample = getattr(self, "_sample", query.sample)
-        return super().contributions(replace(query, sample=self._sample))
-
-
-class Counts(ItemCounts):
-    """Bounds a user as if there were a fourth of the items: half of the noise that is needed."""
-
-    def blocks(self, pattern: Pattern) -> list[Any]:
-        unit = COUNT * np.sqrt(self.max_ratings) / 2.0
-        weights = np.full(pattern.n_users, int(COUNT * MARGIN), dtype=np.int32)
-        return [ItemWeight("counts", unit, pattern, np.ones(pattern.n_items), weights)]
-
-
-class Liar(ItemWeight):
-    """A block that says that everybody is small: the gate lets everything through."""
-
-    def energies(self) -> np.ndarray:
-        return np.zeros(self.pattern.n_users)
-
-
-class HiddenCounts(Counts):
-    def blocks(self, pattern: Pattern) -> list[Any]:
-        return [Liar(**vars(block)) for block in super().blocks(pattern)]
-
-
-class Timid(ItemCounts):
-    """Ten times the noise that is needed."""
-
-    def blocks(self, pattern: Pattern) -> list[Any]:
-        return [replace(block, unit=10.0 * block.unit) for block in super().blocks(pattern)]  # type: ignore[type-var]
-
-
-def asking(mechanism: type[ItemCounts]) -> PrivateMethod:
-    @dataclass(frozen=True, eq=False)
-    class Other(HowMany):
-        @property
-        def mechanism(self) -> ItemCounts:
-            return mechanism(self.n_items, self.sample.max_ratings)
-
-    def train_other(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Queries:
-        asking = train(settings, facts, rng)
-        query = next(asking)
-        noisy = yield Other(**{**vars(query), "planned": 1})
-        return (yield from _end(asking, noisy))
-
-    return method(train_other, queries=(Other,))
 
 
 def _end(asking: Queries, noisy: NoisyCounts) -> Queries:
@@ -139,20 +73,6 @@ def _end(asking: Queries, noisy: NoisyCounts) -> Queries:
         return trained
     raise AssertionError
     yield
-
-
-@pytest.mark.parametrize(
-    "culprit",
-    [method(answers=LooksAtOthers), asking(Counts), asking(HiddenCounts), asking(Timid)],
-    ids=["looks at others", "too small a bound", "says that it is small", "too much noise"],
-)
-@pytest.mark.parametrize("kind", ["explicit", "implicit"])
-def test_a_user_who_counts_for_more_or_moves_others_is_found(culprit: PrivateMethod, kind: str) -> None:
-    broken(lambda run: suite.check_neighbours(run, reached=0.9), culprit, kind)
-
-
-def test_what_a_user_hands_in_because_of_others_is_found() -> None:
-    broken(suite.check_a_users_numbers_are_their_own, method(answers=LooksAtOthers))
 
 
 def test_a_bound_that_depends_on_earlier_releases_is_found() -> None:
@@ -183,17 +103,8 @@ def test_a_bound_that_depends_on_earlier_releases_is_found() -> None:
         suite.check_bound_after_wild_releases(culprit, hostile("implicit"))
 
 
-@pytest.mark.parametrize("culprit", [LeavesTheLastOut, LooksAtOthers])
-def test_a_private_half_that_does_not_add_up_is_found(culprit: type[Any]) -> None:
-    broken(lambda run: suite.check_engine(run, DividedEngine), method(answers=culprit))
-
-
 def test_a_private_half_that_depends_on_the_order_of_users_is_found() -> None:
     broken(suite.check_threads_and_order, method(answers=LeavesTheLastOut))
-
-
-def test_a_cache_that_is_not_compared_with_the_query_is_found() -> None:
-    broken(suite.check_caches, method(answers=Stale))
 
 
 seen: list[float] = [0.0]
@@ -223,18 +134,7 @@ class Peeks(ShyPopularity):
         return self
 
 
-class TellsInSettings(ShyPopularity):
-    """Says in the model's description how many users there were."""
-
-    def fit(self, ratings: Ratings, *arguments: Any, **options: Any) -> Any:
-        super().fit(ratings, *arguments, **options)
-        self.model_.settings["users"] = ratings.n_users
-        return self
-
-
-@pytest.mark.parametrize(
-    "culprit", [method(listens, Tells), Peeks(), TellsInSettings()], ids=["tells", "peeks", "describes"]
-)
+@pytest.mark.parametrize("culprit", [method(listens, Tells), Peeks()], ids=["tells", "peeks"])
 def test_what_reaches_the_model_beside_the_gate_is_found(culprit: PrivateMethod) -> None:
     broken(suite.check_only_releases_reach_the_model, culprit)
 
@@ -307,11 +207,6 @@ def test_a_budget_that_is_not_spent_as_it_is_said_is_found(culprit: PrivateMetho
     broken(suite.check_charges, culprit)
 
 
-def test_a_method_that_spends_too_much_does_not_come_to_its_end() -> None:
-    with pytest.raises(BudgetExceeded, match=r"only mu .* is left"):
-        record(spending(0.6, 0.6), hostile("implicit"))
-
-
 def test_a_method_that_spends_what_others_have_spent_is_found() -> None:
     def train_so(settings: ShySettings, facts: Facts, rng: np.random.Generator) -> Queries:
         return (yield from train(settings, replace(facts, mu=facts.budget.mu), rng))
@@ -350,38 +245,3 @@ def test_contributions_that_follow_the_price_are_found() -> None:
             return super().contributions(replace(query, sample=few))
 
     broken(suite.check_queries_at_another_cost, method(answers=Priced))
-
-
-@pytest.mark.parametrize("cls", [FrankWolfe, ProjectedGradient])
-def test_a_cache_of_ours_that_is_never_compared_is_found(
-    cls: type[PrivateMethod], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = record(cls(rounds=3, row_clip=1.0), hostile("explicit"))
-    suite.check_caches(run)
-    monkeypatch.setattr(sys.modules[cls.private_half.__module__], "_continues", lambda *_: True)
-    with pytest.raises(AssertionError):
-        suite.check_caches(run)
-
-
-def test_repeats_that_are_paid_out_of_nothing_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = record(spending(0.2, 0.8), hostile("implicit"))
-    suite.check_repeats(run)
-    suite.check_repeated_many_times(run)
-    monkeypatch.setattr(protocol._Position, "_repeat", lambda *_: None)
-    for check in (suite.check_repeats, suite.check_repeated_many_times):
-        with pytest.raises((AssertionError, BudgetExceeded)):
-            check(run)
-
-
-def test_an_engine_that_forgets_somebody_is_found() -> None:
-    run = record(ShyPopularity(), hostile("implicit"))
-    with pytest.raises(AssertionError):
-        suite.check_engine(run, lambda half, ratings: DividedEngine(half, ratings.take_users(slice(1, None))))
-
-
-def test_noise_that_follows_the_seed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = town("implicit")
-    suite.check_statement(ShyPopularity(), data)
-    monkeypatch.setattr(noise, "secrets", SimpleNamespace(randbits=lambda bits: 7))
-    with pytest.raises(AssertionError, match="seed reached the noise"):
-        suite.check_statement(ShyPopularity(), data)

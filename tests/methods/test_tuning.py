@@ -133,24 +133,6 @@ def test_a_seed_decides_neither_settings_nor_their_number(market: Ratings) -> No
     assert len(counted) > 5
 
 
-def test_every_trial_has_the_same_start_and_split(market: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
-    starts, data = [], []
-    original = BudgetedALS.fit
-
-    def watched(self: BudgetedALS, ratings: Ratings, budget: Budget, *, rng: Any, **rest: Any) -> BudgetedALS:
-        starts.append(rng)
-        data.append(ratings)
-        return original(self, ratings, budget, rng=rng, **rest)
-
-    monkeypatch.setattr(BudgetedALS, "fit", watched)
-    trials(monkeypatch, 3)
-    tune(BudgetedALS, {"rank": [0, 1]}, market.take_users(slice(0, 500)), BUDGET, rng=4)
-    assert len(starts) == 3
-    assert len(set(starts)) == 1
-    assert isinstance(starts[0], int)
-    assert all(part is data[0] for part in data)
-
-
 def test_draws_are_independent_and_every_choice_is_as_likely() -> None:
     drawn = [draw_settings({"a": GROWTHS, "b": [1, "x", True, 2.5]}) for _ in range(400)]
     assert min(Counter(str(one["b"]) for one in drawn).values()) > 60

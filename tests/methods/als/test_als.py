@@ -52,20 +52,6 @@ def test_every_round_lowers_the_objective(market: Ratings) -> None:
     assert values[-1] < 0.98 * values[0]
 
 
-def test_the_seed_decides_and_progress_is_told(market: Ratings) -> None:
-    told: list[tuple[str, int, int]] = []
-    first = ALS(rank=3, rounds=2).fit(market, rng=5, progress=lambda *step: told.append(step))
-    second = ALS(rank=3, rounds=2).fit(market, rng=5)
-    np.testing.assert_array_equal(first.model_.item_side.factors, second.model_.item_side.factors)
-    assert [step for step in told if step[0] == "training"] == [
-        ("training", 0, 2),
-        ("training", 1, 2),
-        ("training", 2, 2),
-    ]
-    assert told[0] == ("choosing penalties", 0, 2)
-    assert ("choosing penalties", 2, 2) in told
-
-
 @pytest.mark.parametrize("kind", ["explicit", "implicit"])
 def test_it_is_served_like_any_model_and_keeps_no_training_data(kind: str, tmp_path: Path) -> None:
     """Where some users rated nothing and nobody rated an item."""
@@ -85,28 +71,3 @@ def test_ratings_as_opinions_rank_and_predict_none() -> None:
     assert rated.goal == "rate"
     ranked = evaluate_ranking(fitted.model_, train, test, 20)
     assert ranked.recall > 2.0 * evaluate_ranking(rated, train, test, 20).recall
-
-
-def test_to_rank_the_height_of_a_rating_counts() -> None:
-    market = synthetic.market(300, 40, 3_000, rng=0)
-    same = Ratings.from_arrays(
-        market.indptr,
-        market.items,
-        np.full_like(market.values, 5.0),
-        catalogue=market.catalogue,
-        rating_range=market.rating_range,
-    )
-    ours, theirs = (
-        ALS(goal="rank", rank=3).fit(one, rng=0).model_.item_side.factors for one in (market, same)
-    )
-    assert np.abs(ours - theirs).max() > 1e-3
-    clicks = Ratings.from_arrays(
-        market.indptr,
-        market.items,
-        np.ones_like(market.values),
-        catalogue=market.catalogue,
-        rating_range=None,
-    )
-    model = ALS(goal="rate", rank=3).fit(clicks, rng=0).model_
-    assert model.goal == model.settings["goal"] == "rank"
-    np.testing.assert_array_equal(model.item_side.factors, theirs)

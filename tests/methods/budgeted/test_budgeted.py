@@ -111,11 +111,6 @@ def test_a_budget_too_small_to_train_is_refused(market: Ratings, epsilon: float)
         BudgetedALS().fit(market, Budget(epsilon, 1e-9))
 
 
-def test_a_delta_that_would_allow_publishing_a_user_is_refused(market: Ratings) -> None:
-    with pytest.raises(BudgetInvalid, match="delta"):
-        BudgetedALS().fit(market, Budget(5.0, 0.01))
-
-
 @pytest.mark.parametrize("fit", [lambda r: ALS().fit(r), lambda r: BudgetedALS().fit(r, BUDGET)])
 def test_one_item_is_too_few(fit: Callable[[Ratings], object]) -> None:
     ratings = Ratings.from_arrays(
@@ -158,10 +153,3 @@ def test_discovery_is_charged_and_never_shows_one_users_items(market: Ratings) -
         assert statement.releases[0].delta == pytest.approx(0.2 * BUDGET.delta)
         assert statement.epsilon <= BUDGET.epsilon
         assert "the item catalogue" not in statement.public
-
-
-def test_nothing_to_discover_is_said(market: Ratings) -> None:
-    with pytest.raises(CatalogueMissing, match="no item was shared"):
-        BudgetedALS(discover_share=0.01).fit(
-            without_catalogue(market.take_users(slice(0, 30))), Budget(0.1, 1e-6)
-        )

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.catalogue import RatingScale
 from discreet.methods.budgeted.public.plan import Activity
-from discreet.methods.budgeted.public.whitening import Frame, Spread, seen, whitened
+from discreet.methods.budgeted.public.whitening import Frame, Spread, whitened
 from discreet.model.fold_in import Ridge
 from discreet.model.item_side import ItemSide
 
@@ -110,55 +110,3 @@ def test_degrees_of_freedom_are_those_of_a_ridge_regression() -> None:
             ridge = np.diag([2.0, 5.0, 5.0, 5.0])
             traces.append(np.trace(np.linalg.solve(rows.T @ rows + ridge, rows.T @ rows)))
         assert np.mean(traces) == pytest.approx(expected, rel=0.1)
-
-
-class Crowd:
-    """Users whose residuals are known: taste in the first direction of that variance, and the scatter of ratings."""
-
-    def __init__(self, seed: int, taste: float, held: float, users: int = 2_000) -> None:
-        rng = np.random.default_rng(seed)
-        self.counts = np.minimum(np.exp(rng.normal(3.6, 0.7, users)).astype(int) + 5, 300)
-        self.square = 0.8
-        self.taste, self.held = taste, held
-        lengths = np.sqrt([0.5, 0.25, 0.1])
-        # Exactly uncorrelated and centred over the items, so that directions do not mix.
-        basis, _ = np.linalg.qr(np.column_stack([np.ones(ITEMS), rng.standard_normal((ITEMS, RANK))]))
-        self.factors = basis[:, 1:] * np.sqrt(ITEMS) * lengths
-        truth = np.zeros((users, RANK))
-        truth[:, 0] = np.sqrt(taste) * rng.standard_normal(users)
-        indptr = np.concatenate([[0], np.cumsum(self.counts)])
-        items = np.concatenate([rng.choice(ITEMS, count, replace=False) for count in self.counts])
-        owners = np.repeat(np.arange(users), self.counts)
-        values = 3.0 + np.einsum("ij,ij->i", truth[owners], self.factors[items])
-        values += np.sqrt(self.square) * rng.standard_normal(len(items))
-        self.side = ItemSide(RatingScale((1.0, 5.0)), 3.0, np.zeros(ITEMS), self.factors, Ridge(1e6, held))
-        found = self.side.fold_in(indptr, items.astype(np.int32), values)[:, 1:]
-        weight = np.sqrt(self.counts) / np.sqrt(self.counts).sum()
-        mean = weight @ found
-        covariance = (found * weight[:, None]).T @ found - np.outer(mean, mean)
-        self.spread = Spread(mean, covariance, self.square, np.full(ITEMS, 1.0 / ITEMS))
-        self.activity = activity_of(self.counts)
-
-    def at_the_end(self, *, last: bool = True) -> np.ndarray:
-        """Covariance that users are taken to have, in the first coordinates."""
-        frame = Frame(np.eye(1 + RANK), 1.0, np.ones(RANK))
-        after, _ = whitened(self.side, frame, self.spread, self.activity, 4.0, last=last)
-        change = change_of(self.side, after)
-        return change @ change.T
-
-
-@pytest.mark.parametrize("taste", [0.4, 1.5])
-def test_in_the_end_taste_has_its_true_size_and_chance_is_shortened(taste: float) -> None:
-    crowd = Crowd(11, taste=taste, held=4.0)
-    found, spread = crowd.at_the_end(), crowd.spread.covariance
-    assert found[0, 0] == pytest.approx(taste, rel=0.25)
-    power = np.square(crowd.factors).mean(axis=0)
-    shown, _ = seen(crowd.activity, power, np.full(RANK, 4.0))
-    for direction in (1, 2):
-        assert found[direction, direction] * shown[direction] < 0.25 * spread[direction, direction]
-
-
-def test_before_the_end_no_direction_is_given_up() -> None:
-    crowd = Crowd(12, taste=1.5, held=4.0)
-    kept = np.diag(crowd.at_the_end(last=False)) / np.diag(crowd.spread.covariance)
-    assert (kept > 0.75).all()

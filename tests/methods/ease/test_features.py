@@ -13,11 +13,10 @@ from discreet import EASE, Budget, Catalogue, Model, Ratings, evaluate
 from discreet.catalogue import ItemFeatures
 from discreet.data import splits
 from discreet.errors import ModelInvalid
-from discreet.methods.ease.public.denoise import denoised
 from discreet.methods.ease.public.features import FeatureRows, said
 from discreet.methods.ease.public.train import square_of
 from discreet.model.item_weights import ItemWeights
-from discreet.model.likeness import ALIKE, Likeness
+from discreet.model.likeness import Likeness
 from discreet.privacy import Noise
 from discreet.types import Singles
 from tests.methods.ease.test_invariances import KINDS, PER_KIND, M, kinds_of_taste
@@ -95,13 +94,6 @@ def test_chance_is_hardly_ever_taken_for_what_features_say() -> None:
     assert sum(passed) <= 4
 
 
-def test_features_that_say_nothing_leave_the_matrix_as_it_is() -> None:
-    noisy = noise(150, 3.0, 5)
-    plain, told = denoised(noisy, 3.0), denoised(noisy, 3.0, rows_of(150, 4, 5))
-    assert told.features is None
-    assert np.array_equal(plain.pairs, told.pairs)
-
-
 def test_features_that_say_nothing_leave_lists_as_they_are(split: tuple[Ratings, Ratings]) -> None:
     for seed in range(3):
         plain, told = fit(split[0], None, 8.0, str(seed)), fit(split[0], chance(seed), 8.0, str(seed))
@@ -130,15 +122,6 @@ def test_items_outside_the_head_are_listed_for_who_likes_their_kind(split: tuple
     assert all(KIND_OF[NAMES.index(one.item)] == KIND_OF[outside] for one in alike)
     assert all(one.deviation is None for one in alike)
     assert "guessed from its features" in alike.notes[0]
-
-
-def test_no_item_outside_the_head_has_more_weights_than_features_give() -> None:
-    head = np.arange(60) < 25
-    rows, others, found = likeness(60).weights(head)
-    assert (np.bincount(others, minlength=60) <= ALIKE).all()
-    assert not (head[rows] & head[others]).any()
-    assert (found > 0.0).all()
-    assert (rows != others).all()
 
 
 def likeness(items: int) -> Likeness:
@@ -197,16 +180,6 @@ def test_new_items_are_listed_for_who_likes_their_kind(longer: Model, tmp_path: 
     more = again.with_items(["newer"], {"kind": ["kind 1"]})
     assert weights(more).likeness is not None
     assert weights(more).marks(range(M + 4)) == [None] * M + ["guess"] * 4
-
-
-def test_old_items_keep_their_weights(split: tuple[Ratings, Ratings], longer: Model) -> None:
-    old, new = weights(fit(split[0], kinds(), 8.0)), weights(longer)
-    rows = np.repeat(np.arange(new.n_items), np.diff(new.starts))
-    kept = (rows < M) & (new.others < M)
-    assert np.array_equal(new.weights[kept], old.weights)
-    assert np.array_equal(new.others[kept], old.others)
-    assert np.array_equal(new.together[kept], old.together)
-    assert new.base[:M].tolist() == old.base.tolist()
 
 
 def test_a_model_without_features_says_that_it_cannot_add_items(split: tuple[Ratings, Ratings]) -> None:

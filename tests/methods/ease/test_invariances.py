@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from discreet import EASE, Budget, Catalogue, Model, Ratings, UserMean
+from discreet import EASE, Budget, Catalogue, Model, Ratings
 from discreet.data import splits
-from discreet.data.synthetic import market
-from discreet.errors import CatalogueInvalid, ModelInvalid
+from discreet.errors import CatalogueInvalid
 from discreet.evaluation import evaluate_ranking
 from discreet.model.recommendations import NO_TASTE
 from discreet.privacy import Noise
@@ -83,50 +81,6 @@ def test_ten_thousand_items_that_nobody_takes_change_little(split: Split, plain:
     assert model.item_side.known[:M].mean() > 0.9
 
 
-def test_a_copy_of_everybody_does_no_harm(split: Split, plain: float) -> None:
-    once = split.train
-    twice = once.take_users(np.concatenate([np.arange(once.n_users)] * 2))
-    assert 0.99 * plain < split.recall(fit(twice)) < 1.1 * plain
-
-
-def test_a_copy_of_everybody_is_the_same_model_without_noise(split: Split) -> None:
-    once = split.train
-    twice = once.take_users(np.concatenate([np.arange(once.n_users)] * 2))
-    one, two = fit(once, None).item_side, fit(twice, None).item_side
-    assert two.counts == pytest.approx(2.0 * one.counts, rel=1e-9)
-    assert split.recall(fit(twice, None)) == pytest.approx(split.recall(fit(once, None)), rel=0.002)
-
-
-def test_other_names_are_the_same_model(split: Split) -> None:
-    """Same places, other names of items and people: the same numbers to the last bit."""
-    once = split.train
-    renamed = Ratings.from_arrays(
-        once.indptr,
-        once.items,
-        once.values,
-        catalogue=Catalogue([10_000 - number for number in range(M)]),
-        rating_range=None,
-        user_ids=[f"somebody {number}" for number in range(once.n_users)],
-    )
-    one, two = fit(once).item_side, fit(renamed).item_side
-    assert np.array_equal(one.weights, two.weights)
-    assert np.array_equal(one.counts, two.counts)
-
-
-def test_the_order_of_users_does_not_matter_at_all(split: Split) -> None:
-    other = split.train.take_users(np.random.default_rng(6).permutation(split.train.n_users))
-    assert fit(other).digest == fit(split.train).digest
-
-
-def test_the_order_of_items_hardly_matters(split: Split, plain: float) -> None:
-    assert split.train.catalogue is not None
-    names = list(split.train.catalogue.ids)
-    other = split.with_catalogue(
-        Catalogue([names[place] for place in np.random.default_rng(5).permutation(M)])
-    )
-    assert other.recall(fit(other.train)) == pytest.approx(plain, rel=0.03)
-
-
 def test_every_tenth_user_teaches_less_and_not_less_than_popularity(split: Split, plain: float) -> None:
     few = split.train.take_users(np.arange(0, split.train.n_users, 10))
     found = evaluate_ranking(fit(few), split.train, split.test, 10)
@@ -189,16 +143,6 @@ def test_at_epsilon_one_hundredth_noise_is_not_sold_as_taste(split: Split) -> No
     assert sum(not model.item_side.same_for_all for model in models) <= 1
     says_popularity(models[0])
     assert not fit(few, Budget(8.0, 1e-6)).item_side.same_for_all
-
-
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
-def test_a_catalogue_of_three(epsilon: float) -> None:
-    rng = np.random.default_rng(2)
-    model = fit(of(rng.random((2_000, 3)) < [0.8, 0.5, 0.2]), Budget(epsilon, 1e-6))
-    found = model.recommend(["item 1"], n=2)
-    assert sorted(found.items) == ["item 0", "item 2"]
-    if epsilon > 1.0:
-        assert found.items == ["item 0", "item 2"]
 
 
 def test_a_catalogue_of_two_is_a_model_and_one_of_one_is_refused() -> None:
@@ -275,18 +219,3 @@ def test_a_run_that_starts_from_it_is_not_private_either(split: Split) -> None:
     statement = EASE().fit(split.train, BUDGET, rng=0, start=openly).statement_
     assert not statement.private
     assert EASE().fit(split.train, BUDGET, rng=0).statement_.private
-
-
-def test_it_cannot_bear_a_statement_that_says_it_released_nothing(split: Split) -> None:
-    openly = EASE().fit(split.train, rng=0).model_
-    nothing = UserMean().fit(market(50, 40, 400, rng=0), BUDGET).statement_
-    assert nothing.private
-    with pytest.raises(ModelInvalid, match="the model has learnt something"):
-        Model(openly.item_side, openly.catalogue, nothing, "ease")
-
-
-def test_its_files_are_its_holders_alone(split: Split, tmp_path: Path) -> None:
-    openly = EASE().fit(split.train, rng=0).model_
-    folder = openly.save(tmp_path / "openly")
-    assert folder.stat().st_mode & 0o077 == 0
-    assert Model.load(folder).statement == openly.statement

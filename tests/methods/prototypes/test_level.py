@@ -12,7 +12,6 @@ from discreet.data.synthetic import market
 from discreet.errors import ModelInvalid, SettingsInvalid
 from discreet.methods.prototypes.private.lloyd import LevelPlan, release_levels
 from discreet.methods.prototypes.private.silo import PrivatePrototypes
-from discreet.methods.prototypes.public.evidence import differences, factors, offsets
 from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.public.server import factorise
 from discreet.methods.prototypes.settings import FactorSettings, PrototypeSettings
@@ -90,19 +89,6 @@ def test_messages_of_two_kinds_are_not_mixed_and_clicks_have_no_level() -> None:
     with pytest.raises(SettingsInvalid, match="lloyd"):
         PrototypeSettings.checked(unrated="level", clustering="swap")
     assert PrototypeSettings.checked().rows(explicit=False) == "zero"
-
-
-def test_offsets_and_groups_come_back_where_there_is_little_noise() -> None:
-    """Two tastes: half of the users likes the first items and the other half the last."""
-    people = [ratings([row for row in silo(1500, seed) if len(row) > 5]) for seed in range(3)]
-    messages = [PrivatePrototypes(settings(prototypes=2)).message(part, 60.0) for part in people]
-    silos = [message.evidence for message in messages if message.evidence is not None]
-    assert np.abs(offsets(silos)).max() < 0.2
-    apart = differences(silos, 3)
-    assert factors(silos, apart).shape[1] >= 1
-    first, last = apart[:, : ITEMS // 2].mean(axis=1), apart[:, ITEMS // 2 :].mean(axis=1)
-    assert (np.sign(first) == -np.sign(last)).all()
-    assert np.abs(first).max() > 0.3
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 10.0])

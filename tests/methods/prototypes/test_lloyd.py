@@ -82,29 +82,10 @@ def test_a_hostile_user_moves_a_release_by_at_most_one_unit(who: str, norm: floa
         assert moved <= 1.0 + 1e-9
 
 
-def test_someone_uses_the_whole_unit() -> None:
-    watched = WatchedGate()
-    rows = [*silo(40, 2), hostile()["everything at the top"]]
-    lloyd_prototypes(watched, ratings(rows), settings(), BUDGET)
-    assert watched.largest[0] == pytest.approx(1.0)
-    assert watched.largest[-1] > 0.99
-
-
 def test_the_plan_is_the_budget() -> None:
     plan = Plan.of(settings(), BUDGET)
     assert compose([plan.count, *plan.steps, plan.values]) == pytest.approx(BUDGET.mu, rel=1e-6)
     assert compose([plan.count, *plan.steps, plan.values]) <= BUDGET.mu
-
-
-def test_message_states_epsilon_and_delta() -> None:
-    silos = ratings(silo(4000, 3))
-    message = PrivatePrototypes(settings(PrototypeSettings)).message(silos, 5.0)
-    assert message.statement.private
-    assert message.statement.model == "silos"
-    assert message.statement.epsilon == pytest.approx(5.0, rel=1e-3)
-    assert message.statement.epsilon <= 5.0
-    assert message.statement.delta == 1e-6
-    assert message.values.shape == (3, 12)
 
 
 @pytest.mark.parametrize("who", ["everything at the top", "a mixture"])

@@ -16,7 +16,6 @@ from discreet.catalogue import RatingScale
 from discreet.errors import Refused
 from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.silos.shared.messages import decode_prototypes, encode_prototypes
-from discreet.silos.shared.outcome import encode_model, open_model
 from tests.methods.prototypes.runs import CATALOGUE, Run, agree, dump
 from tests.silos.test_messages_fuzz import MANGLES
 from tests.sizes import sized
@@ -137,36 +136,3 @@ def test_the_coordinator_takes_nothing_it_does_not_await(run: Run) -> None:
     assert run.coordinator.status() == status
     run.coordinator.receive("silo-02", messages["silo-02"])
     assert run.coordinator.finished, "none the worse for it"
-
-
-def test_the_reason_is_named(run: Run) -> None:
-    message = run.silos["silo-02"].answer()
-    elsewhere = encode_prototypes(agree(), "silo-02", decode_prototypes(message, run.agreement)[1])
-    for sender, body, words in (
-        ("silo-02", elsewhere, "another run"),
-        ("silo-02", message + bytes(run.agreement.most_bytes), "larger than any"),
-        ("silo-01", message, "in the name of silo-02"),
-        ("silo-02", message[:-1], "damaged"),
-    ):
-        with pytest.raises(Refused, match=words):
-            run.coordinator.receive(sender, body)
-
-
-def test_a_model_that_is_none_is_refused(run: Run) -> None:
-    draw = Random(2)
-    run.send("silo-02")
-    genuine = encode_model(run.coordinator.model(CATALOGUE), run.agreement)
-    own = run.silos["silo-00"].statement()
-    before = dump(run.silos["silo-00"])
-    for _ in range(COUNT // 4):
-        body = draw.choice(MANGLES)(draw, genuine)
-        try:
-            model = open_model(body, run.agreement, CATALOGUE, own)
-        except Refused:
-            continue
-        assert model.item_side.factors.shape == (12, 3)
-        assert np.isfinite(model.item_side.factors).all()
-        assert model.statement.epsilon == 20.0 or not model.statement.private
-    with pytest.raises(Refused, match="larger"):
-        open_model(bytes(run.agreement.most_bytes + 1), run.agreement, CATALOGUE, own)
-    assert dump(run.silos["silo-00"]) == before

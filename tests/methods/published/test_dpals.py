@@ -11,16 +11,13 @@ import pytest
 from discreet import Budget, Ratings
 from discreet.data import splits, synthetic
 from discreet.errors import BudgetInvalid
-from discreet.evaluation import evaluate_ranking, evaluate_ratings
+from discreet.evaluation import evaluate_ratings
 from discreet.methods.public.half import Facts
 from discreet.methods.published.private.dpals import DPALS
 from discreet.methods.published.public.dpals import DPALSSettings, item_ridge, make_plan
-from discreet.model.fold_in import OwnMean
 from discreet.model.item_side import ItemSide
-from discreet.privacy.accounting import epsilon_renyi
 
 BUDGET = Budget(5.0, 1e-6)
-QUIET = Budget(2000.0, 1e-6)
 SMALL: dict[str, Any] = {"rank": 4, "max_ratings": 20, "penalty": 10.0, "typical_ratings": 40.0}
 VARIANTS: dict[str, dict[str, Any]] = {
     "tail": {},
@@ -90,13 +87,6 @@ def test_without_noise_it_is_alternating_least_squares() -> None:
     assert rmse(train, test, Budget(1e6, 1e-6), **PLAIN, rounds=3) < 0.005
 
 
-def test_a_spectral_start_saves_rounds() -> None:
-    train, test = synthetic.low_rank(3_000, 200, rng=0)
-    random = rmse(train, test, QUIET, **PLAIN, rounds=1)
-    spectral = rmse(train, test, QUIET, **PLAIN, rounds=1, start="spectral")
-    assert spectral < 0.6 * random
-
-
 PAPER: dict[str, Any] = {"rank": 16, "max_ratings": 30, "penalty": 20.0, "typical_ratings": 30.0}
 
 
@@ -104,56 +94,6 @@ def test_projection_saves_the_private_model(skewed: tuple[Ratings, Ratings]) -> 
     budget = Budget(5.0, 1e-6)
     projected, plain = (rmse(*skewed, budget, **PAPER, project=project) for project in (True, False))
     assert projected < plain - 0.1
-
-
-def test_items_left_to_the_users_own_mean_are_predicted_by_it(skewed: tuple[Ratings, Ratings]) -> None:
-    train, _ = skewed
-    fitted = DPALS(**PAPER, frequent_share=0.1).fit(train, BUDGET, rng=0)
-    side = fitted.model_.item_side
-    assert isinstance(side.rule, OwnMean)
-    assert side.rule.share.sum() == 540
-    rare = int(np.flatnonzero(side.rule.share)[0])
-    often = np.flatnonzero(side.rule.share == 0)[:3]
-    ids = np.asarray(fitted.model_.catalogue.ids).tolist()
-    history = dict(zip([ids[j] for j in often], [5.0, 2.0, 2.0], strict=True))
-    assert fitted.model_.predict(history, [ids[rare]])[0] == pytest.approx(3.0)
-
-
-def test_clicks_are_ranked_better_than_by_popularity(clicks: Ratings) -> None:
-    train, query, target = splits.held_out_users(clicks, 0.2, rng=0)
-    model = (
-        DPALS(
-            rank=8,
-            max_ratings=60,
-            gravity=0.5,
-            penalty=5.0,
-            item_exponent=0.0,
-            user_exponent=0.0,
-            row_clip=1.0,
-            rounds=5,
-        )
-        .fit(train, QUIET, rng=0)
-        .model_
-    )
-    scores = evaluate_ranking(model, query, target, 20)
-    assert scores.recall > 1.05 * scores.popularity_recall
-
-
-def test_the_papers_claim_stands_beside_what_is_owed(market: Ratings) -> None:
-    fitted = DPALS(**SMALL, sigma_matrix=60.0, sigma_vector=40.0, sigma_counts=100.0).fit(
-        market, BUDGET, rng=0
-    )
-    counted = fitted.accounting_
-    square = 2 * 20 * (1 / 60**2 + 1 / 40**2)
-    assert counted.paper == pytest.approx(epsilon_renyi(np.sqrt(square + 42 / 1e4), 1e-6))
-    assert counted.owed_renyi == pytest.approx(epsilon_renyi(np.sqrt(square + 80 / 1e4), 1e-6))
-
-
-def test_a_budget_that_was_used_before_is_not_overdrawn(market: Ratings) -> None:
-    """Discovery spends first; the plan takes what is left."""
-    left = Facts(market.n_items, market.scale, BUDGET, 0.8 * BUDGET.mu, spent_mu=0.6 * BUDGET.mu)
-    plan = make_plan(DPALSSettings(), left)
-    assert plan.mu == pytest.approx(0.8 * BUDGET.mu, rel=1e-9)
 
 
 def test_noise_that_leaves_nothing_for_the_rounds_is_refused(market: Ratings) -> None:

@@ -108,13 +108,6 @@ def test_what_is_served_is_where_the_steps_come_to_rest(
     np.testing.assert_allclose(served, rows, atol=1e-6)
 
 
-def test_only_directions_above_the_noise_are_kept(market: Ratings) -> None:
-    quiet = ProjectedGradient(rank=64).fit(market, LARGE, rng=0)
-    loud = ProjectedGradient(rank=64).fit(market, Budget(2.0, 1e-6), rng=0)
-    assert loud.rank_ < quiet.rank_ <= 64
-    assert ProjectedGradient(rounds=2).fit(market, Budget(1e-4, 1e-9), rng=0).rank_ == 0
-
-
 def test_too_many_items_are_refused_before_anything_is_spent() -> None:
     items = np.arange(6_000)
     ratings = Ratings.from_arrays(

@@ -17,11 +17,6 @@ def test_releases_are_means_or_counts_and_one_second_moment(market: Ratings, cli
         assert [release.name for release in statement.releases] == [first, "second moment"]
 
 
-def test_shares_go_where_they_were_asked_to(market: Ratings) -> None:
-    statement = PrivateSVD(mean_share=0.36).fit(market, BUDGET, rng=0).statement_
-    assert statement.releases[0].mu == pytest.approx(0.6 * BUDGET.mu, rel=1e-9)
-
-
 def test_a_low_rank_world_is_learnt_and_its_rank_found() -> None:
     train, test = synthetic.low_rank(5_000, n_items=300, rank=3, rng=0)
     fitted = PrivateSVD(row_clip=5.0).fit(train, Budget(20.0, 1e-5), rng=0)
@@ -44,9 +39,3 @@ def test_item_means_are_the_means_and_are_pulled_to_the_global_one_in_noise(mark
     assert side.centre == pytest.approx(float(market.values.mean()), abs=0.01)
     pulled = PrivateSVD(rank=0).fit(market, Budget(0.05, 1e-6)).model_.item_side
     assert pulled.offsets.std() < 0.35
-
-
-def test_a_row_bound_says_how_much_noise_there_is(market: Ratings) -> None:
-    """A bound far above the rows drowns them: no factor is left."""
-    assert PrivateSVD(row_clip=1e3).fit(market, Budget(5.0, 1e-6), rng=0).rank_ == 0
-    assert PrivateSVD(row_clip=2.0).fit(market, Budget(5.0, 1e-6), rng=0).rank_ > 0

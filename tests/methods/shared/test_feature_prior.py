@@ -112,16 +112,3 @@ def test_a_group_is_believed_in_its_own_direction_only() -> None:
     assert size[1, 0] < 0.05 * size[0, 0]
     assert size[0, 1] < 0.05 * size[1, 1]
     assert size[:, 2].max() < 0.05 * size[0, 0]
-
-
-@pytest.mark.parametrize("explained", [0.0, 0.3, 0.6, 0.95, 1.0])
-@pytest.mark.parametrize("total", [1e-6, 0.2, 1.0, 50.0])
-def test_shares_stay_between_nothing_and_nearly_all(explained: float, total: float) -> None:
-    """Also where the variance that the caller states is wrong."""
-    made = Made(9, explained)
-    prior = prior_of(kind=made.kind, again=made.kind)
-    fit = prior.fit(made.seen, made.weight, made.variance, np.full(3, total))
-    assert (fit.share >= 0.0).all()
-    assert (fit.share <= 0.95 + 1e-12).all()
-    np.testing.assert_allclose(fit.own, total * (1.0 - fit.share))
-    assert np.isfinite(fit.explained).all()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,7 @@ from discreet.data import splits, synthetic
 from discreet.methods.published.private.dpals import DPALS
 from reproduction import Context
 from reproduction.central import contest as rivals
-from reproduction.central.contest import OURS, Contest, Entry, Rival, checks, table
-from reproduction.central.yardstick import NOT_PRIVATE
-from reproduction.experiments import posters
+from reproduction.central.contest import OURS, Contest, Entry, Rival, checks
 from reproduction.scoring import Draws
 from reproduction.tuning import choice
 
@@ -60,17 +57,6 @@ def test_the_published_noise_of_frank_wolfe_spends_a_fraction_of_the_budget() ->
     statement = rival.fit(ratings, Budget(1.0, 1e-5), rng=0).statement_
     assert statement.mu == pytest.approx(1.0 / np.sqrt(128.0 * np.log(1e5)), rel=1e-3)
     assert statement.epsilon < 0.2
-
-
-def test_all_methods_enter_and_the_free_levels_stand_beside(contest: Contest) -> None:
-    small = replace(contest, trials=1, draws=1)
-    entries = posters.enter_all(small, choice((20,)), (5.0,))
-    assert [e.method for _, e in entries] == [*posters.contestants(choice((20,)), 2.0), OURS]
-    assert all(np.isfinite(e.value.mean) for _, e in entries)
-    levels, best = posters.free_levels(small), small.yardstick()
-    assert best.mean < levels["user mean (free)"] < levels["global mean, epsilon 1"]
-    assert len(posters.judge_order(entries, best)) == 6
-    assert table("x", entries, {"": best}).rows[-1]["method"] == NOT_PRIVATE
 
 
 def test_a_contest_checks_its_yardstick_and_that_more_budget_does_not_harm() -> None:

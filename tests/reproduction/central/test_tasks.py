@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 
 from discreet.data.ratings import Ratings
 from discreet.methods.published.private.dpals import DPALS
-from reproduction.central import tasks
 from reproduction.central.tasks import NO_NOISE, Task
 from reproduction.context import Context
 from reproduction.tuning import log_uniform
@@ -46,23 +44,6 @@ def test_clicks_are_tested_on_users_who_were_not_trained_on(context: Context) ->
         assert history.user_ids.tolist() == hidden.user_ids.tolist()
         assert not pairs(history) & pairs(hidden)
     assert (task.delta, task.metric, task.explicit) == (0.2 / task.data.ratings.n_users, "Recall@20", False)
-
-
-def test_the_papers_data_are_used_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "ml-10m"
-    path.mkdir()
-    rng = np.random.default_rng(0)
-    chosen = [(user, item) for user in range(60) for item in rng.choice(30, 12, replace=False)]
-    (path / "ratings.dat").write_text("".join(f"{u + 1}::{i + 1}::{1 + (u + i) % 5}::0\n" for u, i in chosen))
-    (path / "movies.dat").write_text("".join(f"{i + 1}::A (1999)::Drama\n" for i in range(30)))
-    monkeypatch.setattr(tasks, "TOP", 10)
-    context = Context("quick", tmp_path)
-    task = Task.of_top_items(context)
-    assert task.data.name == "ml-10m"
-    assert task.train.n_items == 10
-    assert task.test[1].n_ratings == pytest.approx(0.01 * task.data.ratings.n_ratings, abs=1.5)
-    assert [data.sentence for data in context.used] == [task.data.sentence]
-    assert "10 most rated items" in task.data.sentence
 
 
 def test_every_method_is_tuned_by_the_same_trials_on_the_validation_part(context: Context) -> None:

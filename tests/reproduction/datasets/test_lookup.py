@@ -73,25 +73,6 @@ def test_only_a_quick_run_takes_some_users(folder: Path) -> None:
     assert found.sentence.endswith("Only 2 of the users, drawn at random.")
 
 
-def test_top_items_drop_users_without_any(folder: Path) -> None:
-    whole = Context(data=folder).dataset("ml-1m")
-    top = whole.top_items(1)
-    assert top.ratings.catalogue is not None
-    assert top.ratings.catalogue.ids.tolist() == [10]
-    rest = Context(data=folder).dataset("ml-1m").changed(whole.ratings.keep(whole.ratings.items > 0), "")
-    assert rest.top_items(1).ratings.user_ids.tolist() == [1, 2]
-    assert "not charged" in top.sentence
-
-
-def test_clicks_and_scaling(folder: Path) -> None:
-    clicks = Context(data=folder).dataset("ml-1m").clicks(4.0, per_user=2).ratings
-    assert (clicks.n_users, clicks.n_ratings, clicks.explicit) == (1, 2, False)
-    assert clicks.values.tolist() == [1.0, 1.0]
-    jokes = Context(data=folder).dataset("jester").scaled(0.0, 5.0).ratings
-    assert jokes.values.tolist() == [0.0, 3.75]
-    assert jokes.rating_range == (0.0, 5.0)
-
-
 def test_an_item_list_is_never_read_off_the_ratings(folder: Path) -> None:
     (folder / "ml-1m" / "items.parquet").unlink()
     with pytest.raises(RatingsInvalid, match="public item list"):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 from discreet.methods.published.public.dpals_noise import PRESETS
 from reproduction import Context, Dataset
-from reproduction.central import skew
 from reproduction.experiments import figure_02, table_02, table_04
 
 
@@ -27,24 +25,6 @@ def test_sampling_is_as_skewed_as_the_paper_says(market: Dataset) -> None:
     head = {kind: values[figure_02.FRACTIONS.index(0.2)].mean for kind, values in curves.items()}
     assert head["adaptive"] < head["original"] < head["uniform"]
     assert [finding.agrees for finding in figure_02.judge(market, head)] == [True, True]
-
-
-def test_nobody_keeps_more_than_the_sample_allows(market: Dataset) -> None:
-    users = np.repeat(np.arange(market.ratings.n_users), np.diff(market.ratings.indptr))
-    masks = skew.samples(market.ratings, seed=1, most=7)
-    assert masks["original"].all()
-    for kind in ("uniform", "adaptive"):
-        kept = np.bincount(users[masks[kind]], minlength=market.ratings.n_users)
-        np.testing.assert_array_equal(kept, np.minimum(np.diff(market.ratings.indptr), 7))
-
-
-def test_counts_are_noisy_at_the_stated_scale(market: Dataset) -> None:
-    sample = market.ratings.keep(skew.samples(market.ratings, seed=1)["uniform"])
-    exact = skew.item_counts(sample)
-    noise = np.concatenate([skew.noisy_counts(sample, skew.MOST, 10.0) - exact for _ in range(20)])
-    assert 9.5 < noise.std() < 10.5
-    assert abs(noise.mean()) < 0.5
-    assert skew.count_epsilon() > skew.count_epsilon(sigma=20.0)
 
 
 def test_table_2_compares_only_what_is_the_same(market: Dataset) -> None:

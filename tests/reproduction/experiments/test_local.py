@@ -26,21 +26,6 @@ def world() -> World:
     return found
 
 
-def test_free_levels_by_hand(world: World) -> None:
-    train, test = world.train, world.test
-    means = [
-        train.values[train.indptr[i] : train.indptr[i + 1]].mean()
-        if train.indptr[i] < train.indptr[i + 1]
-        else 3.0
-        for i in range(train.n_users)
-    ]
-    wrong = test.values - np.repeat(means, np.diff(test.indptr))
-    assert world.user_mean == pytest.approx(np.sqrt(np.mean(wrong**2)))
-    assert world.global_mean == pytest.approx(np.sqrt(np.mean((test.values - train.values.mean()) ** 2)))
-    assert 0.1 <= world.rate <= 100.0
-    assert world.error(world.exact(), test) < world.user_mean
-
-
 def test_even_coins_say_nothing(world: World) -> None:
     """On average the control's answers are nothing; real answers follow the gradient."""
     crowd, start = Crowd.of(world.train), world.untouched
@@ -64,21 +49,3 @@ def test_the_rotated_mechanism_is_told_apart_from_user_means_at_a_large_epsilon(
 def test_table_3_knows_what_the_paper_leaves_out() -> None:
     result = local_table_3.run(Context("quick"))
     assert verdicts(result.findings) == [True, True, True, False]
-
-
-def test_rates_are_chosen_by_as_many_trials_with_and_without_privacy(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tried: list[float] = []
-    run = World.run
-
-    def watched(self: World, *args: object, rate: float, **options: object) -> object:
-        tried.append(rate)
-        return run(self, *args, rate=rate, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(World, "run", watched)
-    assert world.rate in tried
-    assert len(tried) == world.trials
-    tried.clear()
-    assert world.tuned_rate(OneCoordinate(), 0.5) in tried
-    assert len(tried) == world.trials

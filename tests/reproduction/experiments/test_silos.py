@@ -77,21 +77,6 @@ def test_zip_digits_make_the_silos(tmp_path: Path) -> None:
     assert movielens_world(context)[0].silo.max() == 2
 
 
-def test_free_levels_by_hand(world: SiloWorld) -> None:
-    found = levels(world)
-    train, test = world.train, world.test
-    rows = np.repeat(np.arange(train.n_users), np.diff(train.indptr))
-    sums = np.bincount(rows, train.values, minlength=train.n_users)
-    own = np.repeat(sums / np.maximum(np.diff(train.indptr), 1), np.diff(test.indptr))
-    assert found[USER_MEAN].test == pytest.approx(np.sqrt(np.mean((own - test.values) ** 2)))
-    assert found[GLOBAL_MEAN].test == pytest.approx(
-        np.sqrt(np.mean((train.values.mean() - test.values) ** 2))
-    )
-    assert found[USER_MEAN].rank == found[GLOBAL_MEAN].rank == pytest.approx(0.5)
-    assert found[POPULARITY].rank < 0.35
-    assert found[ITEM_MEAN].rank < 0.5
-
-
 def test_federated_runs_learn(world: SiloWorld) -> None:
     model = federate(world.clipped(), 30.0, 0, rank=2, rounds=3)
     assert model.statement.private

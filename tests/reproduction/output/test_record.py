@@ -11,7 +11,7 @@ import pytest
 from discreet.errors import SettingsInvalid
 from reproduction import Context, Experiment, Finished, Table, perform
 from reproduction.output.record import as_record, read_all, write
-from tests.reproduction.made_up import CONTEXT, experiment, run
+from tests.reproduction.made_up import CONTEXT, run
 
 
 def test_the_record_and_its_pictures_are_all_that_is_written(finished: Finished, tmp_path: Path) -> None:
@@ -32,21 +32,6 @@ def test_a_record_read_again_holds_what_was_written(finished: Finished, tmp_path
     assert record == as_record(finished)
     for read, written in zip(record["tables"], finished.result.tables, strict=True):
         assert Table.from_dict(read).to_markdown() == written.to_markdown()
-
-
-def test_the_same_numbers_give_the_same_bytes(tmp_path: Path) -> None:
-    for part in ("one", "two"):
-        write(perform(experiment(), CONTEXT), tmp_path / part)
-    one, two = ((tmp_path / part / "figure-2.svg").read_bytes() for part in ("one", "two"))
-    assert one == two
-
-
-def test_the_data_are_named_even_if_the_experiment_does_not() -> None:
-    quiet = Experiment("a", "", "", "", "", lambda c: (c.market(), run(CONTEXT))[1])
-    assert perform(quiet, Context("quick")).result.data == [
-        "A synthetic market (3,000 users, 500 items, 150,000 ratings).",
-        "A made-up world.",
-    ]
 
 
 def test_an_interrupted_write_leaves_no_old_record(

@@ -31,19 +31,6 @@ def test_the_page_has_everything_a_reader_needs(finished: Finished, tmp_path: Pa
     assert "**More**" not in page
 
 
-def test_the_report_has_sections_pictures_and_a_summary(finished: Finished, tmp_path: Path) -> None:
-    results, docs = tmp_path / "results", tmp_path / "docs"
-    write(finished, results)
-    page = build_report(results, docs)
-    text = page.read_text()
-    assert page == docs / "results.md"
-    assert "## Figure 2: a test" in text
-    assert "| [Figure 2: a test](#figure-2-a-test) | 1 | 1 | 1 | full |" in text
-    assert "`results`; `make results`" in text
-    assert "(../results/figure-2.svg)" in text
-    assert [path.name for path in docs.iterdir()] == ["results.md"]
-
-
 def test_the_report_refuses_quick_runs_unless_asked_and_marks_them(tmp_path: Path) -> None:
     write(perform(experiment(), Context("quick")), tmp_path)
     with pytest.raises(SettingsInvalid, match=r"figure-2 in .* quick runs.*--allow-quick"):
