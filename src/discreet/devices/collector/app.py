@@ -19,15 +19,16 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope
 
-from discreet.devices.collector.operations import Counts, Gauge, Log, prometheus
+from discreet.devices.collector.operations import Counts, Log, Numbers
 from discreet.devices.collector.store import EARLY, Store, Writer
 from discreet.devices.collector.task_config import Close, Delete, Report, TaskConfig
 from discreet.devices.collector.tasks import Tasks, read_tasks
 from discreet.errors import SettingsInvalid
+from discreet.web.metrics import CONTENT_TYPE
 from discreet.web.server import REFUSALS, Limits, Measured, ServerSettings, presents, refusal, run_server
 
 __all__ = ["CollectorSettings", "make_app", "serve"]
@@ -88,7 +89,7 @@ def serve(settings: CollectorSettings, ready: Callable[[str], None] = lambda add
     """Serve until told to stop; ``ready`` is called with the address when it is bound."""
     settings.check()
     logging.basicConfig(format="%(asctime)s %(message)s")
-    counts = _Counts()
+    counts = Counts()
 
     def check() -> None:
         """A store that cannot be used is a person's mistake, not a failed start."""
@@ -126,21 +127,12 @@ def make_app(settings: CollectorSettings, counts: Counts) -> Starlette:
     )
 
 
-class _Counts(Counts):
-    def began(self) -> None:
-        """Open requests are not counted."""
-
-    def ended(self, path: str, status: int, seconds: float) -> None:
-        if status >= 400:
-            self.refuse(status)
-
-
 class _Collector:
     """What requests share: store, writer, tasks, counts and log. They are made when the server starts, in its loop."""
 
     def __init__(self, settings: CollectorSettings, counts: Counts) -> None:
         self.settings, self.counts = settings, counts
-        self.log = Log("collector", sys.stderr if settings.log else None)
+        self.log = Log(sys.stderr if settings.log else None)
         self.writer: Writer
         self.tasks: Tasks
 
@@ -262,15 +254,10 @@ class _Collector:
     async def metrics(self, request: Request) -> Response:
         """All counts, for the operator."""
         tasks = self._for_operator(request)
-        gauges = [Gauge("reports_waiting", "Reports waiting for the disk.", self.writer.waiting)]
-        gauges.append(Gauge("ready", "1 if reports can be kept.", int(not self.writer.failed)))
-        for name in tasks.names():
-            count, labels = await tasks.count(name), (("task", name),)
-            gauges.append(Gauge("round", "Open round of the task; 0 at its end.", count["round"], labels))
-            gauges.append(Gauge("round_reports", "Reports of the open round.", count["reports"], labels))
-        gauges.sort(key=lambda gauge: gauge.name)
-        text = prometheus("discreet_collector", self.counts, gauges)
-        return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+        found = {name: await tasks.count(name) for name in tasks.names()}
+        rounds = {name: (count["round"], count["reports"]) for name, count in found.items()}
+        numbers = Numbers(self.counts, self.writer.waiting, not self.writer.failed, rounds)
+        return Response(numbers.text(), media_type=CONTENT_TYPE)
 
     async def alive(self, _: Request) -> Response:
         """The process answers."""

@@ -1,4 +1,4 @@
-"""What an operator sees of a running service: counts as Prometheus text, and a log of JSON lines.
+"""What an operator sees of a running collector: counts for Prometheus, and a log of JSON lines.
 
 Neither has an address, a pseudonym, an answer, a path or a token in it: a refusal is counted by its kind alone. Counts
 of reports are the operator's own: asking for them needs the operator's token.
@@ -7,13 +7,16 @@ of reports are the operator's own: asking for them needs the operator's token.
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
-from typing import IO, Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
 
-__all__ = ["KINDS", "Counts", "Gauge", "Log", "prometheus"]
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+__all__ = ["KINDS", "Counts", "Log", "Numbers"]
 
 KINDS = {
     400: "bad_request",
@@ -40,59 +43,65 @@ class Counts:
         self.accepted = 0
         self.refused: Counter[str] = Counter()
 
-    def refuse(self, status: int) -> None:
-        """Count one refusal by its kind."""
-        self.refused[KINDS.get(status, "other")] += 1
+    def began(self) -> None:
+        """Open requests are not counted."""
+
+    def ended(self, path: str, status: int, seconds: float) -> None:
+        """Count a refusal by its kind."""
+        if status >= 400:
+            self.refused[KINDS.get(status, "other")] += 1
 
 
-class Gauge(NamedTuple):
-    """One number to show: name, what it is, labels and the number itself."""
+class Numbers(Collector):
+    """All counts at one moment; ``rounds`` has each task's open round (0 at its end) and its number of reports."""
 
-    name: str
-    help: str
-    value: int
-    labels: tuple[tuple[str, str], ...] = ()
+    def __init__(
+        self, counts: Counts, waiting: int, ready: bool, rounds: Mapping[str, tuple[int, int]]
+    ) -> None:
+        self._counts, self._waiting, self._ready, self._rounds = counts, waiting, ready, rounds
 
+    def text(self) -> bytes:
+        """In Prometheus' own format."""
+        registry = CollectorRegistry()
+        registry.register(self)
+        return bytes(generate_latest(registry))
 
-def prometheus(
-    prefix: str, counts: Counts, gauges: Iterable[Gauge], accepted: str = "reports_accepted"
-) -> str:
-    """Counts and gauges in Prometheus' text format; ``accepted`` names the count of what was not refused."""
-    lines = [
-        f"# HELP {prefix}_{accepted}_total Answered with yes since the start, repeats included.",
-        f"# TYPE {prefix}_{accepted}_total counter",
-        f"{prefix}_{accepted}_total {counts.accepted}",
-        f"# HELP {prefix}_requests_refused_total Requests refused since the start, by kind.",
-        f"# TYPE {prefix}_requests_refused_total counter",
-    ]
-    known = sorted({*KINDS.values(), "other"})
-    lines += [f'{prefix}_requests_refused_total{{kind="{kind}"}} {counts.refused[kind]}' for kind in known]
-    said = set()
-    for gauge in gauges:
-        if gauge.name not in said:
-            said.add(gauge.name)
-            lines += [
-                f"# HELP {prefix}_{gauge.name} {gauge.help}",
-                f"# TYPE {prefix}_{gauge.name} gauge",
-            ]
-        labels = ",".join(f'{name}="{value}"' for name, value in gauge.labels)
-        lines.append(f"{prefix}_{gauge.name}{f'{{{labels}}}' if labels else ''} {gauge.value}")
-    return "\n".join(lines) + "\n"
+    def collect(self) -> Iterator[Metric]:
+        """What the registry asks for."""
+        accepted = "Answered with yes since the start, repeats included."
+        yield CounterMetricFamily("discreet_collector_reports_accepted", accepted, self._counts.accepted)
+        refused = CounterMetricFamily(
+            "discreet_collector_requests_refused",
+            "Requests refused since the start, by kind.",
+            labels=["kind"],
+        )
+        for kind in sorted({*KINDS.values(), "other"}):
+            refused.add_metric([kind], self._counts.refused[kind])
+        yield refused
+        yield GaugeMetricFamily("discreet_collector_ready", "1 if reports can be kept.", int(self._ready))
+        yield GaugeMetricFamily(
+            "discreet_collector_reports_waiting", "Reports waiting for the disk.", self._waiting
+        )
+        number = GaugeMetricFamily(
+            "discreet_collector_round", "Open round of the task; 0 at its end.", labels=["task"]
+        )
+        reports = GaugeMetricFamily(
+            "discreet_collector_round_reports", "Reports of the open round.", labels=["task"]
+        )
+        for task, (open_, there) in self._rounds.items():
+            number.add_metric([task], open_)
+            reports.add_metric([task], there)
+        yield from (number, reports)
 
 
 class Log:
     """One JSON object a line: time, event, and numbers or names of tasks.
 
-    Parameters
-    ----------
-    service
-        Whose log it is.
-    stream
-        Where to; standard error if left out, nowhere if ``None`` is given.
+    ``stream`` is where to: nowhere if it is ``None``.
     """
 
-    def __init__(self, service: str, stream: IO[str] | None = sys.stderr) -> None:
-        self._service, self._stream = service, stream
+    def __init__(self, stream: IO[str] | None) -> None:
+        self._stream = stream
         self._told: dict[str, int] = {}
 
     def say(self, event: str, **fields: Any) -> None:
@@ -101,7 +110,7 @@ class Log:
             return
         now = time.time()
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
-        line = json.dumps({"time": stamp, "service": self._service, "event": event, **fields})
+        line = json.dumps({"time": stamp, "service": "collector", "event": event, **fields})
         try:
             self._stream.write(line + "\n")
             self._stream.flush()
