@@ -217,6 +217,7 @@ def test_in_the_last_round_nothing_is_left_to_repeat_it_with(run: Run) -> None:
     assert run.coordinator.question() is None
     model = run.finish()
     assert model.statement.releases[-1].name == "round 3 (given up)"
+    assert model.statement.epsilon == BUDGET.epsilon, "what users may have paid, whatever the run came to"
     assert model.item_side.rank == 3
     status = run.coordinator.status()
     assert model.settings["rounds"] == status["round"] - 2 < run.agreement.settings.rounds

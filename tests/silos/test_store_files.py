@@ -102,6 +102,15 @@ def test_an_answer_is_kept_until_the_next_question_and_no_longer(tmp_path: Path,
     run.close()
 
 
+def test_of_the_last_answers_a_trusted_server_keeps_nothing_any_longer(tmp_path: Path) -> None:
+    """Together they are exact totals; after them nothing more is asked."""
+    ratings = world()
+    run = Run(tmp_path, ratings, agree(ratings, 3, noise="server", honest=2), fixed=False)
+    run.finish()
+    assert not any(kept(tmp_path, "server", answers[-1]) for answers in run.sent.values())
+    run.close()
+
+
 def test_answers_to_an_attempt_that_was_given_up_are_forgotten(tmp_path: Path) -> None:
     ratings = world()
     agreement = agree(ratings, 4, noise="server", honest=1)

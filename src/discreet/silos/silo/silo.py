@@ -177,24 +177,33 @@ class Silo(Party):
         again = self._begun and message.round == position.round and message.attempt > position.attempt
         if not again and message.round != due:
             raise Refused(f"the server asks about round {message.round} where round {due} is due")
-        if again:
-            if not same_release(message.release, self._release):
-                raise Refused("the server gives two accounts of what the round before released")
-        elif self._begun:
-            try:
-                position.take(message.release)
-            except BudgetInvalid as error:
-                raise Refused(f"the run ends here: {error}") from None
-        elif message.release:
+        if again and not same_release(message.release, self._release):
+            raise Refused("the server gives two accounts of what the round before released")
+        if not self._begun and message.release:
             raise Refused("nothing was released before the first round")
-        repeats = message.attempt - position.attempt
-        if repeats:
-            position.repeat(message.roster, repeats)
-        elif message.roster != position.roster:
+        try:
+            self._advance(position, (message.round, message.attempt), message.roster, message.release)
+        except BudgetInvalid as error:
+            raise Refused(f"the run ends here: {error}") from None
+        return position
+
+    def _advance(
+        self,
+        position: Position,
+        place: tuple[int, int],
+        roster: tuple[str, ...],
+        release: Mapping[str, Floats],
+    ) -> None:
+        """Step on to a question that is right; before the first one there is nothing to take."""
+        round_, attempt = place
+        if self._begun and round_ > position.round:
+            position.take(release)
+        if attempt > position.attempt:
+            position.repeat(roster, attempt - position.attempt)
+        elif roster != position.roster:
             if self.agreement.signing_keys is None:
                 raise Refused("the silos of this round are not those of the agreement or of the round before")
-            position.leave(message.roster)
-        return position
+            position.leave(roster)
 
     def _present(self, call: RollCall) -> bytes:
         """The silo's word that it is there; nothing is charged or stored."""
@@ -293,14 +302,9 @@ class Silo(Party):
     def _replay(self) -> None:
         """Take the steps again that the store remembers."""
         for entry in self._store.entries("answer"):
-            position, roster = self._position, tuple(entry.facts["roster"])
-            release = unpack(self._store.body("release", *entry[1:3]))
-            if self._begun and entry.round > position.round:
-                position.take(release)
-            if entry.attempt > position.attempt:
-                position.repeat(roster, entry.attempt - position.attempt)
-            elif roster != position.roster:
-                position.leave(roster)
+            place = entry.round, entry.attempt
+            release = unpack(self._store.body("release", *place))
+            self._advance(self._position, place, tuple(entry.facts["roster"]), release)
             self._begun, self._release = True, release
 
 
