@@ -19,22 +19,8 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import (
-    BudgetExceeded,
-    BudgetInvalid,
-    CatalogueInvalid,
-    CatalogueMissing,
-    DiscreetError,
-    HistoryInvalid,
-    LedgerInvalid,
-    ModelInvalid,
-    NotFitted,
-    RatingsInvalid,
-    Refused,
-    SettingsInvalid,
-    UnchargedRelease,
-    Unreachable,
-)
+from discreet import errors
+from discreet.errors import *  # noqa: F403
 from discreet.version import __version__ as __version__
 
 # Progress and refusals go to the logger "discreet", which says nothing unless the program that imports this asks it to.
@@ -93,34 +79,20 @@ __all__ = [
     "DPALS",
     "EASE",
     "Budget",
-    "BudgetExceeded",
-    "BudgetInvalid",
     "BudgetedALS",
     "Catalogue",
-    "CatalogueInvalid",
-    "CatalogueMissing",
-    "DiscreetError",
     "FrankWolfe",
     "GlobalMean",
-    "HistoryInvalid",
     "ItemMean",
     "LedgerFile",
-    "LedgerInvalid",
     "Model",
-    "ModelInvalid",
-    "NotFitted",
     "Popularity",
     "PrivateMethod",
     "PrivateSVD",
     "ProjectedGradient",
     "RatingScale",
     "Ratings",
-    "RatingsInvalid",
-    "Refused",
-    "SettingsInvalid",
     "Statement",
-    "UnchargedRelease",
-    "Unreachable",
     "UserMean",
     "devices",
     "evaluate",
@@ -128,6 +100,7 @@ __all__ = [
     "silos",
     "tune",
 ]
+__all__ += errors.__all__
 
 
 def __getattr__(name: str) -> Any:

@@ -27,7 +27,6 @@ def test_the_examples_of_other_tools(capsys: pytest.CaptureFixture[str]) -> None
     assert lines[2].startswith("['rank', 'item', 'score'")
     assert lines[3] == "20.0"
     assert lines[4] == "(1, 3) (1, 10)"
-    assert lines[5] == "True"
 
 
 def test_the_command_lines_of_both_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
