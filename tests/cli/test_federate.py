@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from discreet.cli.federate import COMMANDS
 from discreet.methods.registry import DEFAULTS
 from discreet.model import Model
 from discreet.silos.shared.outcome import encode_model
@@ -91,13 +90,6 @@ def signed_size(model: bytes) -> int:
     return len(SigningKey(key, "", private).seal("model", model))  # type: ignore[arg-type]
 
 
-def test_help_names_every_command(run: Run) -> None:
-    text = run("federate", "--help").stdout
-    assert all(f"\n  {name} " in text for name in COMMANDS)
-    for name in COMMANDS:
-        assert run("federate", name, "--help").exit_code == 0
-
-
 def test_the_authority_says_that_it_is_for_tests(run: Run, tmp_path: Path) -> None:
     assert "TEST authority" in run("federate", "authority", tmp_path / "a", "--silos", "north").stdout
     content = read(run("federate", "authority", tmp_path / "b", "--silos", "north,south", "--json"))
@@ -131,10 +123,10 @@ def test_a_run_by_hand(run: Run, site: Path, agreed: Path) -> None:
         for name in ("south", "north", "east"):
             party = (*silo(agreed, site, name), *mask_key(agreed, name), "--question", question)
             first = read(run("federate", "answer", *party, "--out", answer, "--json"))
-            content = answer.read_bytes()
-            again = read(run("federate", "answer", *party, "--out", answer, "--json"))
-            assert answer.read_bytes() == content
-            assert again == first
+            if step == 1:
+                content = answer.read_bytes()
+                assert read(run("federate", "answer", *party, "--out", answer, "--json")) == first
+                assert answer.read_bytes() == content
             imported = read(run("federate", "import", answer, *server(agreed), "--json"))
     assert imported["state"] == "finished"
     out = agreed / "model"
@@ -196,35 +188,6 @@ def test_simulate(run: Run, site: Path, tmp_path: Path) -> None:
     assert content["goal"] == "rate"
     assert "3 of 4 rounds done: waiting for" in result.stderr
     assert Model.load(tmp_path / "model").item_side.rank == 2
-
-
-@pytest.mark.parametrize("method", [("dpals", "--rank", 2), ("item-mean",), ("popularity",)])
-def test_any_method_of_sums_runs_in_silos_and_its_model_is_read_like_any_other(
-    run: Run, site: Path, tmp_path: Path, method: tuple[object, ...]
-) -> None:
-    name, *rank = method
-    out = tmp_path / "model"
-    terms = ("--epsilon", 5, "--delta", "1e-5", "--rating-range", 1, 5, "--method", name, *rank)
-    options = ("--silo-column", "silo", "--catalogue", site / "items.csv", "--out", out)
-    result = run("federate", "simulate", site / "all.csv", *COLUMNS, *terms, *options, "--json")
-    assert result.exit_code == 0, result.output
-    model = Model.load(out)
-    assert (model.method, model.statement.model, model.statement.private) == (name, "silos", True)
-    explicit = model.item_side.scale.explicit
-    ids = model.catalogue.ids.tolist()
-    history = tmp_path / "history.json"
-    history.write_text(json.dumps({str(ids[0]): 5, str(ids[1]): 2} if explicit else ids[:2]))
-    shown = read(run("recommend", out, "--history", history, "-n", 3, "--json"))
-    assert len(shown["recommendations"]) == 3  # type: ignore[arg-type]
-    similar = run("similar", out, "--item", ids[0], "--json")
-    if rank:
-        assert similar.exit_code == 0, similar.output
-    else:
-        assert (similar.exit_code, "rank 0" in similar.output + similar.stderr) == (2, True)
-    columns = COLUMNS if explicit else COLUMNS[:4]
-    judged = run("evaluate", out, site / "all.csv", "--history", site / "all.csv", *columns, "--json")
-    assert judged.exit_code == 0, judged.output
-    assert any(key.startswith("recall") for key in read(judged))
 
 
 def simulation(site: Path, out: Path, *split: object) -> tuple[object, ...]:
@@ -326,6 +289,12 @@ def test_a_mistyped_store_begins_no_run(refused: Refused, site: Path, agreed: Pa
     assert not (agreed / "rum.sqlite").exists()
 
 
+def test_a_plan_of_impossible_silos_is_refused(refused: Refused) -> None:
+    assert "whole numbers" in refused("federate", "plan", "--users", "many")
+    assert "leave --silos out" in refused("federate", "plan", "--users", "10,20", "--silos", 3)
+    assert "cannot be honest" in refused("federate", "plan", "--users", "10,20", "--honest", 3)
+
+
 def test_simulate_needs_one_way_to_split(refused: Refused, site: Path, tmp_path: Path) -> None:
     options = (*COLUMNS, *TERMS, "--catalogue", site / "items.csv", "--out", tmp_path / "model")
     assert "either --silo-column" in refused("federate", "simulate", site / "all.csv", *options)
@@ -353,7 +322,7 @@ def test_agreements_that_cannot_be(refused: Refused, site: Path, agreed: Path) -
     assert "3" in agree("--honest", 4)
     assert "--rating-range" in agree("--implicit")
     assert "use --rank" in agree("--set", "rank=3")
-    assert "goal: no such setting" in agree("--set", "goal=rank")
+    assert "use --goal" in agree("--set", "goal=rank")
     assert "makes no lists" in agree("--goal", "rank", "--method", "svd")
     assert "makes no lists" in agree("--goal", "rank", "--method", "prototypes")
     assert "NAME=MASK:SIGNING" in agree("--silo", "west")

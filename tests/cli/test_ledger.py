@@ -142,9 +142,6 @@ def test_a_plan_of_twelve_months(run: Run, ledger: Path) -> None:
     assert again["after"]["epsilon"] == pytest.approx(3.0, rel=1e-6)
     text = run("ledger", "plan", ledger).stdout
     assert "left: epsilon of each of 12 runs" in text
-    capped = json.loads(run("ledger", "plan", "--cap-epsilon", 4, "--json").stdout)
-    assert capped["cap"] == {"epsilon": 4.0, "delta": 1e-6}
-    assert capped["fits"] is True
 
 
 def test_damage_edits_and_a_ledger_set_back_are_found(

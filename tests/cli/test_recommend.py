@@ -68,18 +68,6 @@ def test_one_of_many(run: Run, explicit_model: Path, everyone: Path) -> None:
     assert "predicted rating" in run(*arguments).stdout
 
 
-def test_filters_from_files(run: Run, explicit_model: Path, tmp_path: Path) -> None:
-    mine, only, never = tmp_path / "mine.json", tmp_path / "only.txt", tmp_path / "never.csv"
-    mine.write_text(json.dumps(HISTORY))
-    only.write_text("item-1\nitem-2\nitem-3\nitem-4\n")
-    never.write_text("item\nitem-3\n")
-    arguments = ("recommend", explicit_model, "--history", mine, "--allowed", only, "--blocked", never)
-    content = json.loads(run(*arguments, "--include-seen", "--json").stdout)
-    assert {entry["item"] for entry in content["recommendations"]} == {"item-1", "item-2", "item-4"}
-    assert content["shortfall"] == 7
-    assert "8 of 10 are missing" in run(*arguments).stdout
-
-
 def test_a_batch_to_parquet(run: Run, explicit_model: Path, everyone: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.parquet"
     result = run("recommend", explicit_model, "--history", everyone, "-n", 3, "--out", out, "--json")

@@ -20,14 +20,8 @@ HEADER = "user,item,stars\n"
 DEEP = "[" * 100_000
 NEW = "item,title,genres,year\nnew-1,The first,War|Drama,2001\nnew-2,,Western,\n"
 FILES = {
-    "r1.csv": "user,thing,stars\n1,item-0001,3\n",
     "r2.csv": HEADER + "1,item-0001,3\n1,item-0002,7\n",
-    "r3.csv": HEADER + "1,item-0001,3\n2,item-0001,nan\n",
-    "r4.csv": HEADER + "1,item-0001,inf\n",
     "r5.csv": HEADER + "1,item-0001,3\n2,item-0001,\n",
-    "r6.csv": HEADER + "1,item-0001,good\n",
-    "r7.csv": HEADER + "1,item-0001,3\n,item-0001,2\n",
-    "r8.csv": HEADER + "1,,3\n",
     "r9.csv": HEADER + "1,item-0001,3\n1,ghost,3\n",
     "header.csv": HEADER,
     "empty.csv": "",
@@ -36,22 +30,14 @@ FILES = {
     "one.csv": "item\nitem-0001\n",
     "h1.json": '{"item-2": 5, "ghost": 1}',
     "h2.csv": "user,item,rating\n1,item-2,5\n1,ghost,2\n",
-    "h3.csv": "item,rating\nitem-2,5\nghost,2\n",
     "h4.csv": "user,item,rating\n1,item-2,9\n",
     "h5.csv": "item,rating\nitem-2,9\n",
-    "h6.csv": "item,rating\nitem-2,nan\n",
-    "h7.csv": "user,item,rating\n1,item-2,\n",
-    "h8.csv": "item,rating\nitem-2,5\nitem-2,4\n",
     "h9.csv": "user,item,rating\n1,item-2,5\n1,item-2,4\n",
-    "h10.csv": "item,rating\nitem-2,vier\n",
     "h11.csv": "itm,rating\nitem-2,5\n",
-    "h12.csv": "item,stars\nitem-2,5\n",
     "h13.json": "{",
-    "h14.json": "5",
     "h15.json": '{"me": {"item-2": 5}}',
     "h16.json": '["item-2"]',
     "h17.json": DEEP,
-    "h18.xlsx": "x",
     "mine.json": '{"item-2": 5.0}',
     "clicks.json": "[10]",
     "signed.json": '{"10": -1}',
@@ -91,34 +77,22 @@ REFUSALS: list[tuple[str, str]] = [
     ("xyz", "No such command 'xyz'."),
     # Budgets
     *(
-        (f"{command} --epsilon={epsilon} --delta={delta}", message)
-        for command in ("budget", f"{TRAIN} {LISTED} --goal rate --out model")
+        (f"budget --epsilon={epsilon} --delta={delta}", message)
         for epsilon, delta, message in (
             ("0", "1e-6", "epsilon must be above zero"),
-            ("-1", "1e-6", "epsilon must be above zero"),
             ("nan", "1e-6", "epsilon is not a number"),
-            ("inf", "1e-6", "--method als"),
             ("one", "1e-6", "epsilon must be a number, got 'one'"),
-            ("1", "0", "delta must be above zero"),
-            ("1", "-0.1", "delta must be above zero"),
             ("1", "1", "delta must be below 1"),
-            ("1", "nan", "delta is not a number"),
-            ("1", "tiny", "delta must be a number, got 'tiny'"),
         )
     ),
+    (f"{TRAIN} {LISTED} --epsilon inf --delta 1e-6 --out model", "--method als"),
     (f"{TRAIN} {LISTED} --goal rate --epsilon 1e-9 --delta 1e-12 --out model", "budget"),
     # Rows
     *(
         (f"train {name}.csv {STARS} {LISTED} {BUDGET} {STRICT} --out model", message)
         for name, message in (
-            ("r1", "there is no column 'item'; there is user, thing, stars"),
             ("r2", "row 2: the rating 7 is outside 1 to 5"),
-            ("r3", "row 2: the rating 'nan' in column 'stars' is not a number"),
-            ("r4", "row 1"),
             ("r5", "row 2: the rating is missing"),
-            ("r6", "row 1: the rating 'good' in column 'stars' is not a number"),
-            ("r7", "row 2: the user is missing"),
-            ("r8", "row 1: the item is missing"),
             ("r9", "row 2: item 'ghost' is not in the catalogue"),
             ("header", "no ratings"),
             ("empty", "empty"),
@@ -131,30 +105,23 @@ REFUSALS: list[tuple[str, str]] = [
     # What train is asked
     (f"{TRAIN} {BUDGET} --out model", "--catalogue FILE, or spend part of the budget on finding them"),
     (f"{TRAIN} {BUDGET} {LISTED} --discover-items --out model", "exclude each other"),
-    (f"{TRAIN} {BUDGET} --discover-items lots --out model", "'lots' is not a valid float"),
     (f"{TRAIN} {BUDGET} --discover-items 1.5 --out model", "1.5 is not in the range 0.0<x<1.0"),
-    (f"{TRAIN} {BUDGET} --catalogue nowhere.csv --out model", "nowhere.csv"),
     (f"{TRAIN} {LISTED} --epsilon 1 --out model", "--delta is missing"),
-    (f"{TRAIN} {LISTED} --delta 1e-6 --out model", "--epsilon is missing"),
     (f"{ALS} {BUDGET}", "not private and has no use for --epsilon"),
     (f"{ALS} --discover-items", "no use for --discover-items"),
     (f"{TRAIN} --method magic --out model", "there is no method 'magic'; known are ease, budgeted"),
-    (f"{ALS} --rank=-1", "-1 is below 0"),
     (f"{ALS} --rank many", "'many' is neither a whole number nor 'auto'"),
     (f"{ALS} --rounds 0", "0 is below 1"),
     (f"{ALS} --set colour=red", "colour: no such setting. Known settings"),
     (f"{ALS} --set penalti=.05", "penalti: no such setting; did you mean penalty"),
-    (f"{ALS} --set penalty=-1", "penalty"),
     (f"{ALS} --set penalty", "--set takes key=value"),
     (f"{ALS} --set rank=4", "use --rank instead of --set"),
     (f"{ALS} --set penalty={DEEP}", "penalty"),
-    (f"{ALS} --seed=-1", "-1 is not in the range x>=0"),
     (f"{ALS} --implicit", "--implicit means that there are no ratings"),
-    (f"{ALS} --devcie cpu", "No such option"),
     (f"{ALS} --ledger people.ledger", "has no use for --ledger"),
     (f"{ALS} --engine disk {LISTED}", "--engine memory"),
     (f"{ALS} --checkpoint r {LISTED}", "a checkpoint"),
-    (f"{ALS} --start april", "does not start from an earlier model"),
+    (f"{ALS} --start april", "has no use for --start"),
     (
         f"{TRAIN} {LISTED} {BUDGET} --ledger-group may --out model",
         "--ledger-group says something about --ledger",
@@ -166,7 +133,6 @@ REFUSALS: list[tuple[str, str]] = [
     (f"{TRAIN} {BUDGET} {LISTED} --preset ml-10m-eps-1 --out model", "--preset belongs to --method dpals"),
     ("train --resume run --out other", "stands alone"),
     ("train --resume run", "no stopped run"),
-    ("train --resume=items.csv", "no stopped run"),
     (f"train - {STARS} {LISTED} {BUDGET} --engine disk --out model", "standard input is gone by then"),
     ("train train.csv --user user --item item --rating stars --out model --method als", "--rating-range is"),
     (
@@ -177,26 +143,15 @@ REFUSALS: list[tuple[str, str]] = [
     (f"train train.csv {COLUMNS} --rating-range 1 1e300 {LISTED} {BUDGET} --out model", "single precision"),
     (f"{TRAIN} --catalogue one.csv {BUDGET} --method item-mean --out model", "--allow-dropped"),
     (f"{TRAIN} --method als --out .", "no model; choose another name"),
-    (f"{TRAIN} --method als --out notes.txt", "not a directory"),
     (f"{TRAIN} --method als --out missing/model", "create it"),
     (f"{TRAIN} --method als --out explicit", "already has a model"),
     (f"{TRAIN} {LISTED} --method user-mean --epsilon 1 --out m", "--delta is missing"),
     (f"{TRAIN} --method user-mean --discover-items --out m", "--epsilon is missing"),
     (f"{TRAIN} --method user-mean --out m", "--catalogue FILE"),
-    *(
-        (
-            f"{TRAIN} {LISTED} {BUDGET} --method {method} --{given} 2 --out m",
-            f"--method {method} has no {given}",
-        )
-        for method in ("global-mean", "user-mean", "item-mean", "popularity")
-        for given in ("rank", "rounds")
-    ),
-    *(
-        (
-            f"train train.csv --user user --item item {LISTED} {BUDGET} --method {method} --out m",
-            "predicts ratings",
-        )
-        for method in ("global-mean", "user-mean", "item-mean")
+    (f"{TRAIN} {LISTED} {BUDGET} --method user-mean --rank 2 --out m", "--method user-mean has no rank"),
+    (
+        f"train train.csv --user user --item item {LISTED} {BUDGET} --method item-mean --out m",
+        "predicts ratings",
     ),
     # Goals
     (f"{TRAIN} {LISTED} {BUDGET} --method svd --goal rank --out m", "leave --goal or --method out"),
@@ -209,7 +164,6 @@ REFUSALS: list[tuple[str, str]] = [
         "--method popularity predicts none",
     ),
     (f"{TRAIN} {LISTED} {BUDGET} --set goal=rank --out m", "use --goal instead of --set"),
-    (f"{TRAIN} {LISTED} {BUDGET} --goal please --out m", "'please' is not one of"),
     (
         f"train train.csv --user user --item item {LISTED} {BUDGET} --method budgeted --out m",
         "(--method ease)",
@@ -220,7 +174,6 @@ REFUSALS: list[tuple[str, str]] = [
     ),
     # Columns and catalogues
     (f"{PLAYS} --user who --item Song --catalogue songs.csv --catalogue-column Song", "did you mean 'Who'?"),
-    (f"{PLAYS} --user Who --item sogn --catalogue songs.csv --catalogue-column Song", "did you mean 'Song'?"),
     (f"{PLAYS} --user Who --item Song --catalogue songs.csv --catalogue-column song", "did you mean 'Song'?"),
     (
         f"{PLAYS} --user Who --item Song --discover-items --catalogue-column Song",
@@ -243,36 +196,24 @@ REFUSALS: list[tuple[str, str]] = [
         for name, message in (
             ("h1.json", "names 1 of 2 items that the model's catalogue does not have: 'ghost'"),
             ("h2.csv", "row 2: item 'ghost' is not in the catalogue"),
-            ("h3.csv", "'ghost'"),
             ("h4.csv", "row 1: the rating 9 is outside 1 to 5"),
             ("h5.csv", "'item-2' is 9, outside"),
-            ("h6.csv", "'item-2' is nan"),
-            ("h7.csv", "row 1: the rating is missing"),
-            ("h8.csv", "'item-2' more than once"),
             ("h9.csv", "row 2"),
-            ("h10.csv", "the rating of 'item-2' is 'vier', not a number"),
             ("h11.csv", "--item-column, perhaps 'itm'"),
-            ("h12.csv", "--rating-column"),
-            ("empty.csv", "cannot be read"),
             ("h13.json", "not valid JSON"),
-            ("h14.json", "must be an object or a list"),
             ("h15.json", "give them as a table with a column user"),
             ("h16.json", "a bare list of item ids has no ratings"),
             ("h17.json", "not valid JSON"),
-            ("h18.xlsx", "extension of h18.xlsx is unknown"),
             ("no.csv", "no file"),
-            ("no.json", "cannot be read"),
             ("mine.json --user 9", "does not tell users apart"),
             ("everyone.csv --user 9", "no user '9'"),
             ("everyone.csv --disliked item-3", "name one with --user"),
             ("everyone.csv --user-column who", "no column 'who'"),
             ("everyone.csv --out out.txt", "--out writes .parquet or .csv"),
-            ("everyone.csv --out missing/out.parquet", "no directory"),
             ("everyone.csv --engine memory --blocks b", "leave it out"),
         )
     ),
     ("recommend implicit --history clicks.json --disliked 20", "cannot tell what somebody does not like"),
-    ("recommend implicit --history signed.json", "cannot tell what somebody does not like"),
     ("recommend clicks --history half.csv --rating-column liked", "0.5"),
     ("recommend clicks --history twice.csv --rating-column liked", "more than once"),
     ("recommend clicks --history films.csv --disliked film-3", "name one with --user"),
@@ -284,7 +225,6 @@ REFUSALS: list[tuple[str, str]] = [
     ("similar flat --item item-1", "rank 0"),
     ("similar nowhere --item 1", "there is no model nowhere"),
     (f"{EVALUATE} --user user --item item", "name their column with --rating"),
-    (f"{EVALUATE} --user usr --item item --rating stars", "no column 'usr'"),
     (f"{EVALUATE} {COLUMNS} --relevant 6", "relevant (--relevant) is 6, outside"),
     (f"{EVALUATE} {COLUMNS} --per-user users.txt", "--per-user writes .parquet or .csv"),
     (f"evaluate explicit ghost.csv --history past.csv {COLUMNS}", "row 2: item 'ghost'"),
@@ -300,8 +240,6 @@ REFUSALS: list[tuple[str, str]] = [
     (f"{ADD} known.csv --out longer", "'item-3' is already in the catalogue"),
     (f"{ADD} repeated.csv --out longer", "repeats the id 'new-1'"),
     (f"{ADD} unlike.csv --out longer", "no column 'genres'"),
-    (f"{ADD} new.csv --out longer --catalogue-column sku", "no column 'sku'"),
-    (f"{ADD} none.csv --out longer", "no file"),
     (f"{ADD} new.csv --out explicit", "already has a model"),
     ("add-items explicit new.csv --out longer", "trained without item features"),
     ("export card explicit --out notes.txt", "--out writes .md"),
@@ -311,7 +249,6 @@ REFUSALS: list[tuple[str, str]] = [
     ("serve explicit --largest-body 1", "--largest-body"),
     ("serve explicit --token-file absent", "token"),
     ("export table explicit --out none.parquet", "no table of weights"),
-    ("export web explicit --out explicit", "has other files in it and no page"),
     ("report explicit --out explicit/r.html", "must hold the model alone"),
     ("report explicit --test test1.csv", "--ratings is missing"),
     ("statement notes.txt", "not"),
@@ -320,17 +257,12 @@ REFUSALS: list[tuple[str, str]] = [
     ("statement explicit --out x", "about --sign, which is missing"),
     ("statement explicit --verify key.pem --key public.pem --html x", "writes nothing"),
     ("statement explicit --html explicit/s.html", "must hold the model alone"),
-    ("statement explicit --html implicit", "is a directory"),
-    ("statement explicit --html no/s.html", "create it first"),
     ("statement explicit --sign key.pem --out key.pem", "is the key itself"),
-    ("statement explicit --sign key.pem --html key.pem", "is the key itself"),
-    ("statement explicit --sign ghost.pem", "No such file"),
     ("statement explicit --sign public.pem", "not a private key"),
     # Files
     ("split table.csv --user who --by last --out parts", "needs --time"),
     ("split table.csv --user who --time when --out parts", "has no use for --time"),
     ("split table.csv --user who --time-format %d --out parts", "about --time, which is missing"),
-    ("split table.csv --user wo --out parts", "no column 'wo'"),
     ("split plays.csv --user WHO --out parts", "did you mean 'Who'?"),
     ("split table.csv --user who --test 0.01 --out parts", "would be empty"),
     ("split nowhere.csv --user who --out parts", "cannot be read"),
@@ -339,17 +271,12 @@ REFUSALS: list[tuple[str, str]] = [
     ("ledger show shop.ledger", "there is no ledger"),
     ("ledger cap shop.ledger --lift", "no cap to lift"),
     ("ledger cap shop.ledger --epsilon 3", "--epsilon and --delta"),
-    ("ledger plan --cap-delta 1e-6", "about --cap-epsilon, which is missing"),
     ("ledger plan --epsilon none", "epsilon must be a number"),
     (f"audit als {BUDGET}", "no promise to audit"),
     (f"audit dpal {BUDGET}", "no method 'dpal'"),
     ("audit dpals --epsilon 1", "--delta is missing"),
     (f"audit devices {BUDGET}", "without delta"),
     ("audit devices --epsilon much", "--epsilon and --delta must be numbers, not 'much'"),
-    # Plans
-    ("plan --users 300 --items 40 --ratings-per-user 10 --clicks --rating-range 1 5", "leave one out"),
-    ("plan --users 300 --items 40 --ratings-per-user 10 --picture p.png", "--picture writes .svg"),
-    ("plan --users 300 --items 40 --ratings-per-user 10 --epsilon 1,x", "--epsilon takes numbers"),
 ]
 
 

@@ -130,14 +130,3 @@ def test_large_files_stay_on_disk_by_themselves(
     ):
         monkeypatch.setattr(preparation, "_memory", lambda memory=memory: memory)
         assert told(run(*arguments(shop, "--force")))["holder"].get("engine") == engine
-
-
-def test_a_damaged_block_stops_the_run(run: Run, shop: Path, refused: Refused) -> None:
-    told(run(*arguments(shop, "--engine", "disk", "--blocks", shop / "blocks")))
-    (victim,) = (shop / "blocks").glob("block-*")
-    content = bytearray(victim.read_bytes())
-    content[100] ^= 255
-    victim.write_bytes(content)
-    assert "prepare the ratings again" in refused(
-        *arguments(shop, "--engine", "disk", "--blocks", shop / "blocks", "--force")
-    )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import time
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from pydantic import ValidationError
 
+from discreet.cli.group import needs
 from discreet.cli.options import Sets, read_settings
 from discreet.cli.output import Answer, NewModel, Output, Replaces, progress_bar
 from discreet.cli.request import argument, group, option, takes
@@ -95,7 +94,6 @@ class _Serve(Output):
         "Origin of web pages that may be devices, such as https://shop.example; repeatable.", metavar="ORIGIN"
     )
     quiet: bool = option("No log of JSON lines on standard error.")
-    tick: float = option("Seconds between two looks at what is due.", 10.0)
 
 
 @takes(_Serve, "serve", inside=command)
@@ -131,7 +129,7 @@ def _serve(request: _Serve) -> None:
 
 @command.group("task")
 def _task() -> None:
-    """Create a task on a running collector, look at it, end its rounds."""
+    """Create a task on a running collector, count its reports, end its rounds."""
 
 
 class _Running(Output):
@@ -178,26 +176,6 @@ def _create(request: _Create) -> dict[str, Any]:
     items = Catalogue.from_file(request.catalogue, request.catalogue_column)
     config = make_config(items, read_settings(request.sets), range=request.rating_range, **given)
     return admin.create(config)
-
-
-class _Show(_Running):
-    task: str | None = argument("TASK")  # type: ignore[assignment]
-
-
-@takes(_Show, "show", inside=_task)
-def _show(request: _Show) -> dict[str, Any]:
-    """List the tasks of the collector at URL, or show TASK's terms and open question.
-
-    \b
-    Example:
-      discreet collect task show http://127.0.0.1:8642 films
-    """
-    admin, task = request.admin(), request.task
-    if task is None:
-        return {"tasks": admin.tasks()}
-    question = admin.question(task)
-    asked = None if question is None else json.loads(question.to_json())
-    return {"terms": admin.ask("task", task), "question": asked}
 
 
 class _Close(_Running):
@@ -320,8 +298,4 @@ def _notes(model: Model) -> list[str]:
 
 
 def _check_extra() -> None:
-    """Refuse where the collector's own packages are missing."""
-    if any(find_spec(name) is None for name in ("starlette", "uvicorn")):
-        raise SettingsInvalid(
-            "a collector needs starlette and uvicorn; install them with: pip install 'discreet[serve]'"
-        )
+    needs("a collector", "serve", "starlette", "uvicorn")

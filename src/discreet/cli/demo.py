@@ -116,9 +116,6 @@ def sample(request: _Sample) -> Answer:
     \b
     Example:
       discreet sample --out .
-      discreet train ratings.csv --user user --item item --rating rating --rating-range 1 5 \\
-          --catalogue items.csv --epsilon 1 --delta 1e-6 --out model
-      discreet recommend model --history my-history.csv -n 10
     """
     users, seed = request.users, request.seed
     ratings = market(users, ITEMS, round(RATINGS * users / USERS), rng=seed, lift=LIFT)

@@ -67,7 +67,6 @@ def evaluate(request: _Evaluate) -> Answer:
     \b
     Examples:
       discreet evaluate model/ test.csv --history train.csv --user user --item item --rating stars
-      discreet evaluate model/ test.csv --history train.csv --user user --item item --rating stars --relevant 3
       discreet evaluate model/ test.parquet --history blocks/ --user user --item item --per-user users.parquet
     """
     model = Model.load(request.model)
@@ -124,7 +123,6 @@ def split(request: _Split) -> Answer:
     \b
     Example:
       discreet split ratings.csv --user user --by last --time timestamp --out parts/
-      discreet evaluate model parts/test.csv --history parts/train.csv --user user --item item --rating rating
     """
     if request.by in ("time", "last") and request.time is None:
         raise SettingsInvalid(f"--by {request.by} needs --time: name the column that says when")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
 from discreet.catalogue import TABLE_ERRORS, Catalogue, scan_items
+from discreet.cli.group import needs
 from discreet.cli.output import Answer, NewModel, Output, Replaces, check_file
 from discreet.cli.request import argument, group, option, takes
 from discreet.errors import CatalogueInvalid, SettingsInvalid
@@ -24,12 +24,7 @@ __all__ = ["add_items", "export", "serve"]
 
 @group("export")
 def export() -> None:
-    """\b
-    Examples:
-      discreet export web model/ --out page/
-      discreet export table model/ --out table.parquet
-      discreet export card model/ --out README.md
-    """
+    """See each of them."""
 
 
 class _File(Output, Replaces):
@@ -53,7 +48,6 @@ def _web(request: _Web) -> Answer:
     \b
     Example:
       discreet export web model/ --out page/
-      python -m http.server --directory page/ --bind 127.0.0.1 8000
     """
     target = _check_folder(request.out, request.force)
     model = Model.load(request.model)
@@ -137,10 +131,7 @@ def serve(request: _Serve) -> None:
         http://127.0.0.1:8080/recommend
       discreet serve model/ --host 0.0.0.0 --anyone --token-file token
     """
-    if any(find_spec(name) is None for name in ("starlette", "uvicorn", "prometheus_client")):
-        raise SettingsInvalid(
-            "a service needs starlette, uvicorn and prometheus-client; install them with: pip install 'discreet[serve]'"
-        )
+    needs("a service", "serve", "starlette", "uvicorn", "prometheus_client")
     from discreet.web.server import read_token
     from discreet.web.service import ServiceSettings
     from discreet.web.service import serve as serve_model
@@ -179,9 +170,8 @@ def add_items(request: _AddItems) -> Answer:
     model = Model.load(request.model)
     new = Catalogue.from_file(request.items, request.catalogue_column)
     try:
-        table = (
-            scan_items(request.items).table.head(len(new)).collect()
-        )  # blank lines at the end are no items
+        # Blank lines at the end are no items.
+        table = scan_items(request.items).table.head(len(new)).collect()
     except TABLE_ERRORS as error:
         raise CatalogueInvalid(f"the items {request.items} cannot be read: {error}") from error
     longer = model.with_items(new.ids.tolist(), table, new.titles)

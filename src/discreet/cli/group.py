@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import errno
 import importlib
+import importlib.util
 import signal
 import sys
 import threading
@@ -20,9 +21,9 @@ from typing import Any
 import click
 
 import discreet
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, SettingsInvalid
 
-__all__ = ["COMMANDS", "INTERRUPTED", "check_interrupt", "errors_as_messages", "listening", "main"]
+__all__ = ["COMMANDS", "INTERRUPTED", "check_interrupt", "errors_as_messages", "listening", "main", "needs"]
 
 # What --help says about each command first, and `discreet --help` without loading any of them.
 COMMANDS = {
@@ -120,6 +121,15 @@ class _Commands(click.Group):
         """Run the command; see the module's description for errors."""
         with errors_as_messages(ctx):
             return super().invoke(ctx)
+
+
+def needs(what: str, extra: str, *packages: str) -> None:
+    """Refuse where packages of an extra are missing."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        raise SettingsInvalid(
+            f"{what} needs {', '.join(missing)}; install it with: pip install 'discreet[{extra}]'"
+        )
 
 
 def _describe(error: OSError) -> str:

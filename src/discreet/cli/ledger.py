@@ -35,8 +35,6 @@ def command() -> None:
       discreet train ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
           --catalogue items.csv --epsilon 1 --delta 1e-6 --ledger shop.ledger --out model/
       discreet ledger show shop.ledger
-      discreet ledger plan shop.ledger --runs 12 --epsilon 1 --delta 1e-6
-      discreet ledger verify shop.ledger --head model/
     """
 
 
@@ -135,24 +133,20 @@ class _Plan(Output):
     epsilon: str = option("Of each run.", "1")
     delta: str = option("Of each run.", "1e-6")
     group: str | None = option("Plan for this group of the ledger.")
-    cap_epsilon: str | None = option("A cap to plan with; the ledger's own if left out.")
-    cap_delta: str | None = option("Of the cap; --delta if left out.", about="cap_epsilon")
 
 
 @takes(_Plan, "plan", inside=command)
 def _plan(request: _Plan) -> Answer:
     """Say what further runs on the same ratings come to, what is left, and at which epsilon they would fit.
 
-    Without FILE the plan begins with nothing spent.
+    Without FILE the plan begins with nothing spent, and has no cap.
 
     \b
-    Example, twelve monthly runs at epsilon 1 under a yearly cap of 4:
-      discreet ledger plan shop.ledger --runs 12 --epsilon 1 --delta 1e-6 --cap-epsilon 4
+    Example, twelve monthly runs at epsilon 1:
+      discreet ledger plan shop.ledger --runs 12 --epsilon 1 --delta 1e-6
     """
     account = Account("", "") if request.file is None else LedgerFile(request.file).account()
     cap = account.cap
-    if request.cap_epsilon is not None:
-        cap = Budget.parse(request.cap_epsilon, request.cap_delta or request.delta)
     budget = Budget.parse(request.epsilon, request.delta)
     plan = Plan(account.cost(request.group), budget, request.runs)
     delta = cap.delta if cap is not None else max(budget.delta, account.delta)

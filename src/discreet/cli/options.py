@@ -52,6 +52,9 @@ _ALLOWED = "Refuse a file of which a larger share of the rows would be left out.
 # What JSON does not take for a number although it is one: .05, 5., +2.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
+# Settings that are not said with --set.
+_OWN = {"goal": "--goal", "rank": "--rank", "rounds": "--rounds", "discover_share": "--discover-items"}
+
 Auto: TypeAlias = int | Literal["auto"]
 
 
@@ -198,6 +201,15 @@ class Chosen(Sets):
     rounds: Auto = option(
         "Rounds of training; auto: the method's own choice.", "auto", callback=_integer_or_auto(1)
     )
+
+    def settings(self) -> dict[str, Any]:
+        """What was set by options of its own or by ``--set``; nothing by both."""
+        settings = read_settings(self.sets)
+        for key, typed in _OWN.items():
+            if key in settings:
+                raise SettingsInvalid(f"{key} has an option of its own: use {typed} instead of --set")
+        own = {"rank": self.rank, "rounds": self.rounds}
+        return settings | {key: value for key, value in own.items() if value != "auto"}
 
 
 class Charged(Request):

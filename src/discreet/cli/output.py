@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from discreet.engines.choice import AnyRatings
+    from discreet.model import Model
 
 __all__ = [
     "Answer",
@@ -42,6 +43,7 @@ __all__ = [
     "print_json",
     "printer",
     "progress_bar",
+    "promised",
     "say_dropped",
     "show_holder",
     "show_table",
@@ -198,6 +200,25 @@ def written(out: str, tables: Mapping[str, pl.DataFrame]) -> Answer:
     )
     files = {name: table.height for name, table in tables.items()}
     return Answer({"out": out, "files": files}, "\n".join(lines))
+
+
+def promised(model: Model, rounds: int) -> dict[str, Any]:
+    """What may be told with a model: it follows from the model and its statement."""
+    statement, side = model.statement, model.item_side
+    return {
+        "method": model.method,
+        "goal": model.goal,
+        "rank": side.rank,
+        "rounds": rounds,
+        "epsilon": statement.epsilon,
+        "delta": statement.delta,
+        "mu": statement.mu,
+        "releases": [
+            {"name": one.name, **({"epsilon": one.epsilon} if one.epsilon > 0.0 else {"mu": one.mu})}
+            for one in statement.releases
+        ],
+        "private": statement.private,
+    }
 
 
 def counts(ratings: AnyRatings, items: int | None = None) -> dict[str, Any]:

@@ -57,8 +57,7 @@ def plan(request: _Plan) -> Answer:
     about a minute (--quick: some seconds).
 
     \b
-    Examples:
-      discreet plan --users 6000 --items 1000 --ratings-per-user 40
+    Example:
       discreet plan --users 50000 --items 3000 --ratings-per-user 100 --goal rate --picture plan.svg
     """
     picture = request.picture

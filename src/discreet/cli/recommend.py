@@ -13,7 +13,6 @@ import click
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from discreet.catalogue import Catalogue
 from discreet.cli.histories import Person, of_one, read_histories
 from discreet.cli.output import Answer, Output, check_file, printer, show_table
 from discreet.cli.request import argument, option, takes
@@ -40,19 +39,7 @@ _MARKS = {
 
 class _Recommend(Person, Reader):
     count: int = option("How many items.", 10, name="-n", ge=1)
-    allowed: str | None = option("List of items to choose from.", metavar="FILE")
-    blocked: str | None = option("List of items never to choose.", metavar="FILE")
-    include_seen: bool = option("Items of the history may come again.")
     out: Path | None = option("Write user, rank, item and score to a file: .parquet or .csv.", metavar="FILE")
-
-    def choice(self) -> dict[str, Any]:
-        """Of which items, as `Model.recommend` has it."""
-        allowed, blocked = (
-            None if path is None else Catalogue.from_file(path).ids.tolist()
-            for path in (self.allowed, self.blocked)
-        )
-        choice = {"allowed": allowed, "blocked": blocked, "exclude_seen": not self.include_seen}
-        return {**choice, "unknown_items": self.unknown_items}
 
 
 @takes(_Recommend, "recommend")
@@ -64,8 +51,6 @@ def recommend(request: _Recommend) -> Answer:
     \b
     Examples:
       discreet recommend model/ --history mine.csv -n 5
-      discreet recommend model/ --history mine.csv --disliked item-3 --disliked item-8
-      discreet recommend model/ --history everyone.parquet --user 17
       discreet recommend model/ --history everyone.parquet --out recommendations.parquet
     """
     if request.out is not None:
@@ -117,8 +102,10 @@ def _recommend(
     model: Model, history: Ratings | History, request: _Recommend
 ) -> Recommendations | pl.DataFrame:
     if isinstance(history, Ratings):
-        return model.recommend_batch(history, request.count, **request.choice())
-    return model.recommend(history, request.count, disliked=request.disliked, **request.choice())
+        return model.recommend_batch(history, request.count, unknown_items=request.unknown_items)
+    return model.recommend(
+        history, request.count, disliked=request.disliked, unknown_items=request.unknown_items
+    )
 
 
 def _as_dict(found: Recommendations | pl.DataFrame, user: str | None) -> dict[str, Any]:
@@ -155,11 +142,11 @@ def _frames(model: Model, history: AnyRatings | History, request: _Recommend) ->
         rows = [(request.user, rank, one.item, one.score) for rank, one in enumerate(found, 1)]
         yield pl.DataFrame(rows, schema=["user", "rank", "item", "score"], orient="row")
         return
-    choice, step = request.choice(), max(1, _ROWS // request.count // BLOCK) * BLOCK
+    step = max(1, _ROWS // request.count // BLOCK) * BLOCK
     for part in [history] if isinstance(history, Ratings) else history.blocks(with_ids=True):
         for start in range(0, part.n_users, step):
             some = part.take_users(slice(start, start + step))
-            yield model.recommend_batch(some, request.count, **choice)
+            yield model.recommend_batch(some, request.count, unknown_items=request.unknown_items)
 
 
 def _write_csv(frames: Iterable[pl.DataFrame], file: BinaryIO) -> None:
@@ -259,9 +246,8 @@ def explain(request: _Explain) -> Answer:
     """The parts add up to the score. This costs no privacy budget: a person's own history meets only what was released.
 
     \b
-    Examples:
-      discreet explain model/ --history mine.csv
-      discreet explain model/ --history mine.csv --item item-17 --json
+    Example:
+      discreet explain model/ --history mine.csv --item item-17
     """
     model = Model.load(request.model)
     with ExitStack() as held:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from discreet.cli.group import needs
 from discreet.cli.options import WholeRows
 from discreet.cli.output import Answer, Output, check_file, spinner
 from discreet.cli.request import argument, option, takes
@@ -54,7 +55,6 @@ def statement(request: _Statement) -> Answer:
 
     \b
     Examples:
-      discreet statement model/
       discreet statement model/ --html statement.html
       discreet statement model/ --sign key.pem
       discreet statement model/ --verify model.statement.json --key public.pem
@@ -132,14 +132,8 @@ def _sig(statement: Path) -> Path:
 
 
 def _signature() -> ModuleType:
-    try:
-        return importlib.import_module("discreet.statements.signature")
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "cryptography":
-            raise
-        raise SettingsInvalid(
-            "signatures need the package cryptography; install it with: pip install 'discreet[sign]'"
-        ) from None
+    needs("a signature", "sign", "cryptography")
+    return importlib.import_module("discreet.statements.signature")
 
 
 class _Report(Output, WholeRows):
@@ -161,7 +155,6 @@ def report(request: _Report) -> Answer:
 
     \b
     Examples:
-      discreet report model/ --out report.html
       discreet report model/ --ratings ratings.csv --test test.csv --out report.html
     """
     past = held_out = None

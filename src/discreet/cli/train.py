@@ -18,7 +18,6 @@ from discreet.cli.options import (
     Rows,
     method_for,
     read_goal,
-    read_settings,
     refuse_ledger,
 )
 from discreet.cli.output import (
@@ -30,6 +29,7 @@ from discreet.cli.output import (
     peak_rss_mb,
     printer,
     progress_bar,
+    promised,
     say_dropped,
     show_holder,
     show_table,
@@ -65,9 +65,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Training", "command"]
 
-# What a model may take: factors in 64 bits of a rank that methods choose themselves up to here, with what is known of
-# each item beside them, and ids and titles of some length.
-_RANK, _PER_FACTOR, _PER_ITEM, _ALWAYS = 64, 16, 400, 1 << 20
+# What a model may take: factors of a usual rank with what is known of each item, ids and titles of some length.
+_PER_ITEM, _ALWAYS = 1_500, 1 << 20
 
 
 class _Asked(NamedTuple):
@@ -171,20 +170,13 @@ class Training(Output, NewModel, Chosen, Items, Engine, Charged, Rows):
 
     def _settings(self, method: Method) -> dict[str, Any]:
         """The method's settings from ``--set``, ``--goal``, ``--rank`` and ``--rounds``."""
-        settings = read_settings(self.sets)
+        settings = self.settings()
         known, name = method.settings_type.model_fields, method.method_name()
-        for key in ("goal", "rank", "rounds", "discover_share"):
-            if key in settings:
-                typed = "discover-items" if key == "discover_share" else key
-                raise SettingsInvalid(f"{key} has an option of its own: use --{typed} instead of --set")
-        for key, value in (("rank", self.rank), ("rounds", self.rounds)):
-            if value == "auto":
-                continue
-            if key not in known:
+        for key in ("rank", "rounds"):
+            if key in settings and key not in known:
                 raise SettingsInvalid(
                     f"--method {name} has no {key}; leave --{key} out. Its settings: {', '.join(sorted(known))}"
                 )
-            settings[key] = value
         return settings | read_goal(
             self.goal,
             name,
@@ -194,15 +186,14 @@ class Training(Output, NewModel, Chosen, Items, Engine, Charged, Rows):
         )
 
     def _refuse_private_options(self, name: str) -> None:
-        if self.start is not None:
-            raise SettingsInvalid(f"--method {name} does not start from an earlier model; leave out --start")
-        if self.device != "cpu":
-            raise SettingsInvalid(f"--method {name} runs on the CPU; leave out --device {self.device}")
-        for value, typed in (
-            (self.epsilon, "--epsilon"),
-            (self.delta, "--delta"),
-            (self.discover, "--discover-items"),
-        ):
+        given = {
+            "--epsilon": self.epsilon,
+            "--delta": self.delta,
+            "--discover-items": self.discover,
+            "--start": self.start,
+            "--device": None if self.device == "cpu" else self.device,
+        }
+        for typed, value in given.items():
             if value is not None:
                 raise SettingsInvalid(
                     f"--method {name} is not private and has no use for {typed}; leave it out"
@@ -224,17 +215,11 @@ def command(request: Training) -> Answer:
     Examples:
       discreet train ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
           --catalogue items.csv --features genres,title --epsilon 1 --delta 1e-6 --out model/
-      discreet train ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
-          --catalogue items.csv --goal rate --epsilon 1 --delta 1e-6 --out model/
       discreet train may.csv --user user --item item --catalogue items.csv --start april/ \\
           --ledger people.ledger --epsilon 0.5 --delta 1e-6 --out may/
-      discreet train events/ --user user --item item --catalogue items.csv --engine ray --address head:6379 \\
-          --blocks /shared/blocks --epsilon 1 --delta 1e-9 --out model/
       discreet train --resume model.run
       zcat plays.csv.gz | discreet train - --user who --item song \\
           --discover-items --epsilon 5 --delta 1e-7 --out model/
-      discreet train ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
-          --method als --out baseline/
     """
     started = time.perf_counter()
     check_target(request.out, overwrite=request.force or resumed(click.get_current_context()) is not None)
@@ -246,7 +231,6 @@ def command(request: Training) -> Answer:
     catalogue = reading["catalogue"]
     assert catalogue is None or isinstance(catalogue, Catalogue)
     _check_space(request, catalogue)
-    _say_start(asked.start, catalogue)
     kept = open_checkpoint(request, engine, private=private)
     with leaves_nothing(kept), progress_bar() as report:
         run = _reserve(asked, request, catalogue, kept)
@@ -283,24 +267,13 @@ def _check_space(request: Training, catalogue: Catalogue | None) -> None:
         raise ModelInvalid(
             f"{folder} cannot be written to: {error.strerror}; choose another --out. Nothing was spent"
         ) from error
-    rank = request.rank if isinstance(request.rank, int) else _RANK
-    needed = _ALWAYS + (0 if catalogue is None else len(catalogue)) * (rank * _PER_FACTOR + _PER_ITEM)
+    needed = _ALWAYS + (0 if catalogue is None else len(catalogue)) * _PER_ITEM
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise ModelInvalid(
             f"{folder} has {free / 1e6:.0f} MB left, and the model may take {needed / 1e6:.0f} MB; make room, or "
             "choose another --out. Nothing was spent"
         )
-
-
-def _say_start(start: Model | None, catalogue: Catalogue | None) -> None:
-    """Say on stderr where the model to start from is about other items: public facts alone."""
-    if start is None or catalogue is None:
-        return
-    known = int((start.catalogue.index(catalogue.ids) >= 0).sum())
-    if 2 * known < len(catalogue):
-        of = f"{known:,} of the {len(catalogue):,} items of the catalogue"
-        click.echo(f"--start knows {of}; others start from nothing.", err=True)
 
 
 def _reserve(
@@ -348,20 +321,10 @@ def _fit(
 
 
 def _summarise(model: Model, rounds: int) -> dict[str, Any]:
-    """What may be told with the model: it follows from the model and its statement."""
     statement, side = model.statement, model.item_side
-    told: dict[str, Any] = {
-        "method": model.method,
-        "goal": model.goal,
-        "rank": side.rank,
-        **({"head": int(side.known.sum())} if isinstance(side, ItemWeights) else {}),
-        "rounds": rounds,
-        "epsilon": statement.epsilon,
-        "delta": statement.delta,
-        "mu": statement.mu,
-        "releases": [{"name": release.name, "mu": release.mu} for release in statement.releases],
-        "private": statement.private,
-    }
+    told = promised(model, rounds)
+    if isinstance(side, ItemWeights):
+        told["head"] = int(side.known.sum())
     if statement.earlier_runs:
         told["this_run"] = None if statement.this_run is None else statement.this_run.model_dump(mode="json")
         told["earlier_runs"] = [run.model_dump(mode="json") for run in statement.earlier_runs]

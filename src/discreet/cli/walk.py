@@ -4,12 +4,10 @@
 profiler; a function's line is the first sentence of its docstring. What checks, looks up or only says a number is left
 out, and so is what every kernel shares.
 
-`trusted`: the files that the entry points of `train` reach by imports, and their lines of code. Imports are followed
-from where ratings are read, bounded, summed, noised, charged and stated. Rooms that see releases alone are not entered:
-they import nothing that holds ratings, which contracts hold them to (pyproject.toml, ``public-side``). What is loaded
-only when it is asked for (a ledger, a checkpoint, ratings on disk, a GPU, a cluster) is no part of a default run: a
-test compares this list with what one loads. Of a package that hands on names of its files (``kernels``) the files
-behind the names used count.
+`trusted`: the files that a default run loads, and their lines of code, without rooms that see releases alone: they
+import nothing that holds ratings, which contracts hold them to (pyproject.toml, ``public-side``). What is loaded only
+when it is asked for (a ledger, a checkpoint, ratings on disk, a GPU, a cluster) is no part of it. Of ``kernels`` the
+files count whose names are used.
 """
 
 from __future__ import annotations
@@ -17,12 +15,11 @@ from __future__ import annotations
 import ast
 import inspect
 import io
+import re
+import subprocess
 import sys
 import tempfile
 import tokenize
-from collections.abc import Iterator
-from functools import cache
-from importlib import util
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -30,9 +27,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import discreet
+from discreet import kernels
 from discreet.data.synthetic import market
 
-__all__ = ["ENTRY_POINTS", "PUBLIC", "Step", "code_lines", "trusted", "walk"]
+__all__ = ["PUBLIC", "Step", "code_lines", "trusted", "walk"]
 
 _ROOT = Path(discreet.__file__).parent
 _ROOMS = ("data", "methods", "engines", "kernels", "privacy", "model")
@@ -102,17 +100,13 @@ def _step(code: CodeType) -> Step | None:
     return None if does is None else Step(file, code.co_qualname, does.partition("\n")[0])
 
 
-ENTRY_POINTS = (
-    "discreet.data.ratings",
-    "discreet.engines.memory",
-    "discreet.methods.ease.estimator",
-    "discreet.methods.ease.private.contributions",
-    "discreet.privacy.gaussian.gate",
-    "discreet.privacy.gaussian.pairs",
-    "discreet.privacy.ledger",
-    "discreet.privacy.promise",
-)
-"""Of training lists: reading, bounding, summing, what drives them, the gate, accounting, the statement."""
+_DEFAULT_RUN = """
+import sys, polars, discreet
+rows = polars.DataFrame({"u": [k // 3 for k in range(600)], "i": ["a", "b", "c"] * 200, "r": [1.0, 3.0, 5.0] * 200})
+named = {"user": "u", "item": "i", "rating": "r", "catalogue": ["a", "b", "c"], "rating_range": (1, 5)}
+discreet.EASE().fit(discreet.Ratings.from_frame(rows, **named), discreet.Budget(1.0, 1e-6))
+print(*(f"{name} {module.__file__}" for name, module in sys.modules.items() if name.startswith("discreet.")), sep="\\n")
+"""
 PUBLIC = (
     "discreet.model",
     "discreet.private_files",
@@ -125,22 +119,41 @@ PUBLIC = (
 A model's statement adds to a run's own promise what the model carries beside it: earlier runs, silos, a selection.
 """
 
+_KERNELS = "discreet.kernels."
 _SKIPPED = {
     *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),
     *(tokenize.ENCODING, tokenize.ENDMARKER),
 }
 
 
-def trusted(entries: tuple[str, ...] = ENTRY_POINTS) -> dict[str, int]:
-    """Lines of code of every file that the entry points reach, by module."""
-    reached: dict[str, int] = {}
-    left = list(entries)
+def trusted() -> dict[str, int]:
+    """Lines of code of every file that a default run loads and that is not public, by module."""
+    done = subprocess.run([sys.executable, "-c", _DEFAULT_RUN], capture_output=True, text=True, check=True)
+    loaded = {
+        name: Path(file)
+        for name, _, file in (line.partition(" ") for line in done.stdout.split("\n"))
+        if file
+    }
+    texts = {
+        name: file.read_text()
+        for name, file in loaded.items()
+        if file.name != "__init__.py" and not _is_public(name)
+    }
+    read = {name: text for name, text in texts.items() if not name.startswith(_KERNELS)}
+    left = list(read.values())
     while left:
-        name = left.pop()
-        if name not in reached and not _is_public(name):
-            reached[name] = code_lines(_text(name))
-            left += _imported(name)
-    return {name: lines for name, lines in sorted(reached.items()) if lines}
+        for name in _kernels_of(left.pop()) & texts.keys() - read.keys():
+            read[name] = texts[name]
+            left.append(texts[name])
+    return {name: lines for name, text in sorted(read.items()) if (lines := code_lines(text))}
+
+
+def _kernels_of(text: str) -> set[str]:
+    """The files of kernels that a file names, or whose functions it calls."""
+    called = (getattr(kernels, name, None) for name in re.findall(r"\bkernels\.(\w+)", text))
+    return {_KERNELS + name for name in re.findall(r"discreet\.kernels\.(\w+)", text)} | {
+        str(getattr(one, "__module__", "")) for one in called
+    }
 
 
 def code_lines(text: str) -> int:
@@ -161,65 +174,8 @@ def code_lines(text: str) -> int:
 
 
 def _is_public(name: str) -> bool:
-    return name.startswith(tuple(f"{room}." for room in PUBLIC)) or name in PUBLIC or ".public." in f"{name}."
-
-
-@cache
-def _path(name: str) -> Path | None:
-    """The module's file; ``None`` where there is no such module."""
-    try:
-        spec = util.find_spec(name)
-    except ModuleNotFoundError:
-        return None
-    return None if spec is None or spec.origin is None else Path(spec.origin)
-
-
-@cache
-def _text(name: str) -> str:
-    path = _path(name)
-    assert path is not None
-    return path.read_text()
-
-
-def _imported(name: str) -> Iterator[str]:
-    """The modules whose names a module uses."""
-    tree = ast.parse(_text(name))
-    for node in _executed(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.partition(".")[0] == "discreet")
-        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "discreet":
-            for alias in node.names:
-                yield from _behind(tree, node.module or "", alias.name)
-
-
-def _executed(tree: ast.AST) -> Iterator[ast.AST]:
-    """What loading a file executes: not what is for type checkers, nor what a function imports when asked."""
-    for node in ast.iter_child_nodes(tree):
-        typing = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        if not typing and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
-            yield from _executed(node)
-
-
-def _behind(tree: ast.Module, module: str, name: str) -> Iterator[str]:
-    """Where a name comes from; of a package that hands on names of its files, where those come from that are used."""
-    inner = f"{module}.{name}"
-    path = _path(inner)
-    if path is None:
-        yield _home(module, name)
-    elif path.name != "__init__.py":
-        yield inner
-    else:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name:
-                yield _home(inner, node.attr)
-
-
-def _home(module: str, name: str) -> str:
-    """The file in which a package's name is defined, where the package only hands it on."""
-    path = _path(module)
-    if path is not None and path.name == "__init__.py":
-        for node in ast.parse(_text(module)).body:
-            if isinstance(node, ast.ImportFrom) and name in {one.asname or one.name for one in node.names}:
-                return _home(node.module or "", name)
-    return module
+    return (
+        name.startswith(tuple(f"{room}." for room in PUBLIC))
+        or name in (*PUBLIC, "discreet.version")
+        or ".public." in f"{name}."
+    )

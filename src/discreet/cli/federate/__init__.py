@@ -6,14 +6,14 @@ import importlib
 
 import click
 
+from discreet.cli.group import needs
 from discreet.cli.request import group
-from discreet.errors import SettingsInvalid
 
 __all__ = ["COMMANDS", "command"]
 
 # Each command and the module it is in.
 COMMANDS = {
-    "plan": "simulate",
+    "plan": "plan",
     "simulate": "simulate",
     "authority": "agree",
     "key": "agree",
@@ -28,7 +28,6 @@ COMMANDS = {
     "import": "server",
     "model": "server",
 }
-_EXTRA = ("cryptography", "httpx", "starlette", "uvicorn")
 
 
 class _Federate(click.Group):
@@ -42,14 +41,9 @@ class _Federate(click.Group):
         """The command of that name, or ``None``."""
         if cmd_name not in COMMANDS:
             return None
-        try:
-            importlib.import_module(f"discreet.cli.federate.{COMMANDS[cmd_name]}")
-        except ModuleNotFoundError as error:
-            if (missing := (error.name or "").partition(".")[0]) not in _EXTRA:
-                raise
-            raise SettingsInvalid(
-                f"training in silos needs {missing}; install it with: pip install 'discreet[silos]'"
-            ) from None
+        if cmd_name != "plan":
+            needs("training in silos", "silos", "cryptography", "httpx", "starlette", "uvicorn")
+        importlib.import_module(f"discreet.cli.federate.{COMMANDS[cmd_name]}")
         return self.commands[cmd_name]
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from discreet.catalogue import Catalogue
 from discreet.cli.federate import command
-from discreet.cli.options import Chosen, Features, method_for, read_features, read_goal, read_settings
+from discreet.cli.options import Chosen, Features, method_for, read_features, read_goal
 from discreet.cli.output import Answer, Output
 from discreet.cli.request import argument, option, takes
 from discreet.errors import SettingsInvalid
@@ -74,10 +74,7 @@ class Terms(Output, Features, Chosen):
         """The agreement on these terms; only sums need the silos' mask keys."""
         if self.implicit == bool(self.rating_range):
             raise SettingsInvalid("say either --rating-range LO HI, for ratings, or --implicit, for none")
-        settings = read_settings(self.sets)
-        for key in ("rank", "rounds"):
-            if getattr(self, key) != "auto":
-                _set(settings, key, getattr(self, key))
+        settings = self.settings()
         catalogue = Catalogue.from_file(self.catalogue, features=read_features(self.features, self.catalogue))
         common = {
             "signing_keys": keys.signing,
@@ -106,8 +103,6 @@ class Terms(Output, Features, Chosen):
         chosen = read_goal(
             self.goal, half.name, half.settings_type, rated=not self.implicit, makes_lists=half.makes_lists
         )
-        for key, value in chosen.items():
-            _set(settings, key, value)
         if sorted(keys.masks) != sorted(keys.signing):
             raise SettingsInvalid(
                 f"{method} needs a mask key of every silo; 'discreet federate key' makes it"
@@ -117,7 +112,7 @@ class Terms(Output, Features, Chosen):
             silos=keys.masks,
             budget=Budget.parse(self.epsilon, self.delta),
             method=method,
-            settings=half.settings_type.checked(**settings),
+            settings=half.settings_type.checked(**settings, **chosen),
             honest=self.honest,
             noise=self.noise,
             spare=self.spare,
@@ -211,8 +206,6 @@ def _agree(request: _Agree) -> Answer:
     Example:
       discreet federate agree --name trial --keys tls/keys.json --epsilon 1 --delta 1e-6 \\
           --catalogue items.csv --rating-range 1 5 --honest 2 --out agreement.json
-      discreet federate agree --method prototypes --prototypes 10 --name trial --keys tls/keys.json \\
-          --epsilon 1 --catalogue items.csv --rating-range 1 5 --out agreement.json
     """
     if Path(request.out).exists():
         raise SettingsInvalid(

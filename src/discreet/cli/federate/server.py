@@ -16,7 +16,7 @@ from typing import Any
 from discreet.catalogue import Catalogue
 from discreet.cli.federate import command
 from discreet.cli.federate.show import Teller, position
-from discreet.cli.output import Answer, NewModel, Output, printer, show_table
+from discreet.cli.output import Answer, NewModel, Output, printer, promised, show_table
 from discreet.cli.request import argument, option, takes
 from discreet.errors import CatalogueInvalid, Refused, SettingsInvalid, Unreachable
 from discreet.model import Model
@@ -291,23 +291,12 @@ def read_catalogue(path: str, agreement: BaseAgreement) -> Catalogue:
 
 def summary(coordinator: AnyCoordinator, model: Model) -> dict[str, Any]:
     """What the server knows about a finished run whose model nobody has been sent yet; all of it is public."""
-    status, statement = coordinator.status(), model.statement
+    status, silos = coordinator.status(), model.statement.silos
     common = {
-        "method": model.method,
-        "goal": model.goal,
-        "rank": model.item_side.rank,
-        "rounds": status["rounds"],
+        **promised(model, status["rounds"]),
         "silos": list(status["roster"]),
         "items": model.item_side.n_items,
-        "epsilon": statement.epsilon,
-        "delta": statement.delta,
-        "mu": statement.mu,
-        "epsilon_in_two": statement.silos.epsilon_in_two if statement.silos is not None else None,
-        "releases": [
-            {"name": one.name, **({"epsilon": one.epsilon} if one.epsilon > 0.0 else {"mu": one.mu})}
-            for one in statement.releases
-        ],
-        "private": statement.private,
+        "epsilon_in_two": None if silos is None else silos.epsilon_in_two,
         "bytes_up": status["bytes_up"],
         "bytes_down": status["bytes_down"],
         "model_bytes_down": 0,

@@ -1,6 +1,6 @@
-"""Rehearsals: ``discreet federate simulate`` (a whole run in this process) and ``plan`` (is it worth it?).
+"""``discreet federate simulate``: a whole run in this process.
 
-A simulation carries the signed bytes of ``export``, ``answer`` and ``import`` itself; only the network is missing.
+It carries the signed bytes of ``export``, ``answer`` and ``import`` itself; only the network is missing.
 """
 
 from __future__ import annotations
@@ -8,14 +8,13 @@ from __future__ import annotations
 import tempfile
 import time
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from discreet.catalogue import Catalogue, Goal, scan_table
+from discreet.catalogue import Catalogue, scan_table
 from discreet.catalogue.columns import Columns, check_columns
 from discreet.cli.federate import command
 from discreet.cli.federate.agree import Terms
@@ -27,12 +26,8 @@ from discreet.cli.options import Columns as ColumnOptions
 from discreet.cli.output import (
     Answer,
     NewModel,
-    Output,
     counts,
-    printer,
-    progress_bar,
     show_holder,
-    show_table,
 )
 from discreet.cli.request import argument, option, takes
 from discreet.data.ratings import Ratings
@@ -41,20 +36,10 @@ from discreet.errors import RatingsInvalid, Refused, SettingsInvalid
 from discreet.model import Model
 from discreet.model.folder import save_once
 from discreet.model.storage import check_target
-from discreet.privacy.budget import Budget
-from discreet.silos.plan import NEWCOMERS, Federation, Row, gains, measure_of, plan
 from discreet.silos.shared.agreement import AnyAgreement
 from discreet.silos.shared.keys import MASK_KEY, SIGNING_KEY, make_authority, read_signing_key
 from discreet.silos.shared.outcome import encode_model
 from discreet.silos.shared.signing import SERVER, SigningKey, open_seal
-
-_WORDS = {
-    ("free", True): "each user's own mean, free",
-    ("popularity", False): "most popular items, not private",
-    ("alone", False): "alone, not private",
-    ("alone", True): "alone, private",
-    ("together", True): "together, private",
-}
 
 
 class _Simulate(Terms, NewModel, ColumnOptions, BadRows):
@@ -74,8 +59,6 @@ def _simulate(request: _Simulate) -> Answer:
     Example:
       discreet federate simulate ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
           --catalogue items.csv --silos 3 --honest 2 --epsilon 1 --delta 1e-6 --out model/
-      discreet federate simulate ratings.csv --user user --item item --rating stars --rating-range 1 5 \\
-          --catalogue items.csv --silos 3 --method prototypes --prototypes 10 --epsilon 1 --out model/
     """
     started = time.perf_counter()
     if (request.silo_column is None) == (request.silos is None):
@@ -188,113 +171,3 @@ def _read(source: str, columns: Columns, silo_column: str | None) -> pl.DataFram
     if scan.typeset:
         check_lines(frame, columns)
     return frame if scan.typed else without_types(frame, columns)
-
-
-class _Plan(Output):
-    silos: int | None = option(
-        "How many silos of the same size.  [default: 5, or as many as --users names]", ge=2, le=1000
-    )
-    users: str = option("Users of a silo, or of each silo.", "1000", metavar="N[,N...]")
-    items: int = option("Size of the catalogue.", 2000, ge=10)
-    ratings_per_user: int = option("On average.", 30, ge=2)
-    goal: Goal = option("To recommend (rank), or to predict ratings (rate).", "rank")
-    epsilon: str = option("Privacy parameter epsilon.", "1")
-    delta: str = option("Privacy parameter delta.", "1e-6")
-    honest: int | None = option("How many silos are honest at least; more than half if left out.", ge=1)
-    draws: int = option("Private runs to average, each with fresh noise.", 2, ge=1, le=100)
-    seed: int = option("Of the made-up ratings.", 0, ge=0)
-
-    def sizes(self) -> tuple[int, ...]:
-        """Users of each silo."""
-        try:
-            sizes = tuple(int(part) for part in self.users.split(","))
-        except ValueError:
-            raise SettingsInvalid(
-                f"--users takes whole numbers such as 1000 or 8000,2000,500, not {self.users!r}"
-            ) from None
-        if len(sizes) == 1:
-            return sizes * (5 if self.silos is None else self.silos)
-        if self.silos not in (None, len(sizes)):
-            raise SettingsInvalid(
-                f"--users names {len(sizes)} silos and --silos {self.silos}; leave --silos out"
-            )
-        return sizes
-
-
-@takes(_Plan, "plan", inside=command)
-def _plan(request: _Plan) -> Answer:
-    """Compare training alone and together, with and without privacy, on made-up ratings.
-
-    No real rating is read and nothing is spent. A synthetic market of the given size is dealt out to silos; every way
-    to train is judged by newcomers who are in no silo. Silos whose users differ from one another gain less from each
-    other.
-
-    \b
-    Examples:
-      discreet federate plan --silos 5 --users 1000
-      discreet federate plan --users 8000,2000,500 --goal rate --epsilon 5
-    """
-    started = time.perf_counter()
-    federation = Federation(
-        request.sizes(), request.items, request.ratings_per_user, request.goal, request.honest
-    )
-    budget = Budget.parse(request.epsilon, request.delta)
-    with progress_bar() as report:
-        rows = plan(federation, budget, draws=request.draws, rng=request.seed, progress=report)
-    measure = measure_of(federation.goal)
-    content = {
-        "silos": len(federation.sizes),
-        "sizes": list(federation.sizes),
-        "items": federation.items,
-        "ratings_per_user": federation.ratings_per_user,
-        "goal": federation.goal,
-        "measure": measure,
-        "epsilon": budget.epsilon,
-        "delta": budget.delta,
-        "honest": federation.agreed,
-        "newcomers": NEWCOMERS,
-        "draws": request.draws,
-        "rows": [{**dict(zip(Row._fields[:-1], row, strict=False)), measure: row.score} for row in rows],
-        "worth_joining": gains(federation, rows),
-        "seconds": round(time.perf_counter() - started, 3),
-    }
-    return Answer(content, partial(_show, federation, budget, request.draws, rows))
-
-
-def _show(federation: Federation, budget: Budget, draws: int, rows: list[Row]) -> None:
-    console, measure = printer(), measure_of(federation.goal)
-    about = "less is better" if federation.goal == "rate" else "more is better"
-    console.print(
-        f"Made-up ratings: {len(federation.sizes)} silos, {sum(federation.sizes):,} users, {federation.items:,} items, "
-        f"{federation.ratings_per_user} ratings a user. Judged by {NEWCOMERS:,} newcomers; {measure}, {about}; mean of "
-        f"{draws} draws of noise at {budget}."
-    )
-    numbers = ("users", "silos", "honest", measure)
-    shown = [
-        (
-            _WORDS[row.training, row.private],
-            *(f"{number:,}" if number else "" for number in (row.users, row.silos, row.honest)),
-            "too few users" if row.score is None else f"{row.score:.4f}",
-        )
-        for row in rows
-    ]
-    show_table(shown, ("training", *numbers), right=numbers)
-    for gain in gains(federation, rows):
-        console.print(_verdict(gain))
-    console.print(
-        "Nothing was read and nothing was spent. Other markets, and silos whose users differ, give other numbers."
-    )
-
-
-def _verdict(gain: dict[str, Any]) -> str:
-    parts = []
-    for key, words in (
-        ("gain_over_alone", "alone without privacy"),
-        ("gain_over_alone_private", "alone with privacy"),
-    ):
-        value = gain[key]
-        if value is None:
-            parts.append(f"cannot be compared with {words} (the budget is too small for so few users)")
-        else:
-            parts.append(f"{abs(value):.1f} % {'better' if value >= 0 else 'worse'} than {words}")
-    return f"A silo of {gain['users']:,} users: together is {', and '.join(parts)}."
