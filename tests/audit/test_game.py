@@ -29,7 +29,7 @@ def test_canaries_are_tight_honest_code_passes_and_half_the_noise_is_refuted(nam
     assert honest.reach > 0.99
     # What 100 runs can tell of a tight canary; 100,000 tell more than 0.98.
     assert honest.lower_bound > 0.6 * BUDGET.epsilon
-    planted = judge(play(name, BUDGET, 100, noise=HalfNoise), BUDGET)
+    planted = judge(play(name, BUDGET, 40, noise=HalfNoise), BUDGET)
     assert not planted.passed, planted
 
 
