@@ -31,6 +31,7 @@ AnyRatings: TypeAlias = Ratings | StoredRatings
 Progress: TypeAlias = Callable[[str, int, int], None]
 
 _FIFTHS = 0.4
+_OF_DISLIKED = ("disliked", "auc")
 _BLOCK_USERS, _BLOCK_PLACES = 8192, 1 << 22
 
 
@@ -214,31 +215,33 @@ class _Found:
         self._ids.append(test.user_ids)
         self._repeated += _repeats(history, test, owners)
         self._keep("people", relevant=_count(owners, liked, test), disliked=_count(owners, disliked, test))
+        order = None
         if self._errors or (self._lists and disliked.any()):
             order, predicted = self._model.score_pairs(history, test.indptr, test.items)
-        if self._errors:
-            self._add_errors(history, test, predicted, owners)
+            if self._errors:
+                self._add_errors(history, test, predicted, owners)
         if self._lists:
-            scores = {"model": order, "popularity": self._counts[test.items]} if disliked.any() else {}
-            rankings = {
+            good, bad = test.keep(liked), test.keep(disliked)
+            lists = {
                 "model": self._model.top_items(history, self._k),
                 "popularity": metrics.rank_by_count(self._counts, history, self._k),
             }
-            good, bad = test.keep(liked), test.keep(disliked)
-            counted = np.flatnonzero(np.diff(good.indptr))
-            for way, ranking in rankings.items():
-                told = metrics.list_metrics(ranking, good.indptr, good.items, self._k)
-                told["novelty"] = np.full(test.n_users, np.nan)
-                told["novelty"][counted] = metrics.novelties(ranking[counted], self._counts, self._people)
-                told["disliked"] = metrics.recalls(ranking, bad.indptr, bad.items, self._k)
-                told["auc"] = (
-                    metrics.aucs(scores[way], test.indptr, liked, disliked)
-                    if scores
-                    else np.full(test.n_users, np.nan)
-                )
-                self._keep(way, **told)
-                self._shown[way].add(ranking[counted], self.users + counted)
+            scores = {} if order is None else {"model": order, "popularity": self._counts[test.items]}
+            nobody = np.full(test.n_users, np.nan)
+            for way, ranking in lists.items():
+                self._add_lists(way, ranking, good, bad)
+                aucs = metrics.aucs(scores[way], test.indptr, liked, disliked) if scores else nobody
+                self._keep(way, auc=aucs)
         self.users += test.n_users
+
+    def _add_lists(self, way: str, ranking: npt.NDArray[np.int32], good: Ratings, bad: Ratings) -> None:
+        counted = np.flatnonzero(np.diff(good.indptr))
+        novelty = np.full(good.n_users, np.nan)
+        novelty[counted] = metrics.novelties(ranking[counted], self._counts, self._people)
+        told = metrics.list_metrics(ranking, good.indptr, good.items, self._k)
+        disliked = metrics.recalls(ranking, bad.indptr, bad.items, self._k)
+        self._keep(way, **told, novelty=novelty, disliked=disliked)
+        self._shown[way].add(ranking[counted], self.users + counted)
 
     def _masks(self, test: Ratings) -> tuple[Bools, Bools]:
         if self._bounds is None:
@@ -267,34 +270,37 @@ class _Found:
         parts = self._columns[way, name]
         return np.concatenate(parts) if parts else np.empty(0)
 
+    def _error_metrics(
+        self, per_user: dict[str, object]
+    ) -> tuple[dict[str, Measured], Measured | None, Measured | None]:
+        """Errors, and those of the two means; each person's own are written beside them."""
+        if not self._errors:
+            return {}, None, None
+        squares, sizes, rows = (self._column("errors", name) for name in ("squares", "sizes", "rows"))
+        with np.errstate(invalid="ignore"):
+            per_user |= {"rmse": np.sqrt(squares / rows), "mae": sizes / rows}
+        means = (self._column("errors", name) for name in ("global_mean", "user_mean"))
+        global_mean, user_mean = (pooled(mean, rows, root=True) for mean in means)
+        return {"rmse": pooled(squares, rows, root=True), "mae": pooled(sizes, rows)}, global_mean, user_mean
+
+    def _measured(self, way: str, name: str, relevant: Floats) -> Measured:
+        if name == "coverage":
+            return self._shown[way].coverage(relevant)
+        return mean_of(self._column(way, _short(name)), np.inf if name == "novelty" else 1.0)
+
     def evaluation(self, test: AnyRatings) -> Evaluation:
         """All of it."""
         relevant, disliked = self._column("people", "relevant"), self._column("people", "disliked")
         ids = np.concatenate(self._ids) if self._ids else np.empty(0, dtype=object)
-        per_user = {"user": as_ids(ids), "relevant": relevant.astype(np.int64)}
-        found: dict[str, Measured] = {}
-        popularity: dict[str, Measured] = {}
+        per_user: dict[str, object] = {"user": as_ids(ids), "relevant": relevant.astype(np.int64)}
         if test.explicit:
             per_user["disliked"] = disliked.astype(np.int64)
-        global_mean = user_mean = None
-        if self._errors:
-            squares, sizes, rows = (self._column("errors", name) for name in ("squares", "sizes", "rows"))
-            found |= {"rmse": pooled(squares, rows, root=True), "mae": pooled(sizes, rows)}
-            global_mean = pooled(self._column("errors", "global_mean"), rows, root=True)
-            user_mean = pooled(self._column("errors", "user_mean"), rows, root=True)
-            with np.errstate(invalid="ignore"):
-                per_user |= {"rmse": np.sqrt(squares / rows), "mae": sizes / rows}
-        for name in list_names(self._k) if self._lists else ():
-            short = name.partition("@")[0]
-            if short in ("disliked", "auc") and not test.explicit:
-                continue
-            for way, told in (("model", found), ("popularity", popularity)):
-                if short == "coverage":
-                    told[name] = self._shown[way].coverage(relevant)
-                else:
-                    told[name] = mean_of(self._column(way, short), np.inf if short == "novelty" else 1.0)
-            if short != "coverage":
-                per_user[name] = self._column("model", short)
+        found, global_mean, user_mean = self._error_metrics(per_user)
+        names = [name for name in list_names(self._k) if test.explicit or not name.startswith(_OF_DISLIKED)]
+        names = names if self._lists else []
+        found |= {name: self._measured("model", name, relevant) for name in names}
+        popularity = {name: self._measured("popularity", name, relevant) for name in names}
+        per_user |= {name: self._column("model", _short(name)) for name in names if name != "coverage"}
         return Evaluation(
             goal=self._model.goal,
             k=self._k,
@@ -314,6 +320,11 @@ class _Found:
             ),
             per_user=pl.DataFrame(per_user).fill_nan(None),
         )
+
+
+def _short(name: str) -> str:
+    """A metric without how long the lists are."""
+    return name.partition("@")[0]
 
 
 def _count(owners: Ints, mask: npt.NDArray[np.bool_], test: Ratings) -> Floats:
