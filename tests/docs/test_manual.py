@@ -39,7 +39,6 @@ RUN_ELSEWHERE = {
     "local.md": "test_readme.py",
     "ledger.md": "test_readme.py",
     "lists.md": "test_readme.py",
-    "ratings.md": "test_readme.py",
     "statement.md": "test_readme.py",
     "silos-plan.md": "test_silos_plan.py",
     "plan.md": "test_readme.py",

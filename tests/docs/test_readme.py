@@ -76,15 +76,6 @@ def test_the_example_of_the_page_on_lists_runs(capsys: pytest.CaptureFixture[str
     assert any("NOT PRIVATE" in line for line in lines)
 
 
-def test_the_example_of_the_page_on_predicted_ratings_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "ratings.md").read_text(), re.DOTALL)
-    exec(compile(block, "ratings.md", "exec"), {})
-    lines = capsys.readouterr().out.splitlines()
-    assert sum("(unknown)" in line for line in lines) == 2
-    assert any(line.startswith("  1. new ") and line.endswith("(guess)") for line in lines)
-    assert "1 item was added" in lines[-1]
-
-
 def test_the_examples_of_plan_and_report_run(capsys: pytest.CaptureFixture[str]) -> None:
     for page in ("plan.md", "report.md"):
         (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
