@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from multiprocessing import get_context
 from typing import Any
@@ -38,7 +38,7 @@ from discreet.methods.public.half import Facts
 from discreet.methods.public.protocol import run_protocol
 from discreet.methods.public.query import Query, Trained
 from discreet.methods.registry import find_method
-from discreet.model.start import Start
+from discreet.model.start import EarlierSums, Start
 from discreet.privacy.accounting import epsilon_from
 from discreet.privacy.budget import Budget
 from discreet.privacy.gaussian.blocks import Block
@@ -113,12 +113,13 @@ _RECIPES: dict[str, _Recipe] = {
 
 
 @cache
-def instance_of(name: str) -> Instance:
-    """The miniature instance of a registered method."""
+def instance_of(name: str, *, users: int | None = None) -> Instance:
+    """The miniature instance of a registered method; ``users``: other people than it usually has."""
     found = find_method(name)
     if not issubclass(found, PrivateMethod):
         raise SettingsInvalid(f"{name} is not private: there is no promise to audit")
     recipe = _RECIPES.get(name, _Recipe({}))
+    recipe = recipe if users is None else replace(recipe, users=users)
     others, canary = _others(recipe), _users(recipe.items, [np.arange(recipe.items)], [5.0])
     return Instance(found(**recipe.settings), others, canary, together(others, canary))
 
@@ -211,13 +212,16 @@ def scored(attacker: Attacker, runs: int, once: Callable[[], object]) -> Scores:
     return Scores(scores[0], scores[1], shifts[0], shifts[1])
 
 
-def run_once(instance: Instance, gate: Watched, start: Start | None = None) -> Trained | None:
+def run_once(instance: Instance, gate: Watched, start: Start | EarlierSums | None = None) -> Trained | None:
     """One run of production code, from the first query to the model, before the attacker's eyes.
 
     ``None`` where the public half has read in its releases that there is nothing to learn.
     """
     method, others, ledger = instance.method, instance.others, gate.ledger
-    facts = Facts(others.n_items, others.scale, ledger.budget, ledger.remaining_mu, start=start)
+    known = (None, start) if isinstance(start, EarlierSums) else (start, None)
+    facts = Facts(
+        others.n_items, others.scale, ledger.budget, ledger.remaining_mu, start=known[0], earlier=known[1]
+    )
     rng = np.random.default_rng(instance.seed)
     with suppress(BudgetInvalid):
         return run_protocol(method.public_half, method.settings, facts, rng, asking(gate.attacker, gate))

@@ -12,7 +12,7 @@ from discreet.audit.bounds import GameFinding, ReplayFinding
 from discreet.audit.game import RISK, judge, play
 from discreet.audit.pure import audit_devices, audit_prototypes, replay_prototypes
 from discreet.audit.replay import replay
-from discreet.audit.two_runs import PAIRS, audit_two_runs
+from discreet.audit.two_runs import PLAYED, audit_two_runs
 from discreet.data.ratings import Ratings
 from discreet.data.synthetic import market
 from discreet.devices.task import METHOD as DEVICES
@@ -93,9 +93,8 @@ def audit(
     games: dict[str, GameFinding] = {}
     if "game" in tests:
         games["game"] = judge(play(name, budget, runs, workers=workers), budget)
-        if method.public_half.uses_start:
-            few = min(runs, _TWO_RUNS)
-            games |= {f"game, {pair}": audit_two_runs(pair, budget, few) for pair in PAIRS}
+        few = min(runs, _TWO_RUNS)
+        games |= {f"game, {pair}": audit_two_runs(pair, budget, few) for pair in PLAYED.get(name, ())}
     replays = _replays(method, budget) if "replay" in tests else {}
     return Audit(name, budget.epsilon, budget.delta, replays, games)
 

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
 
 from discreet.audit.bounds import GameFinding
 from discreet.audit.game import (
@@ -23,12 +25,13 @@ from discreet.audit.game import (
     run_once,
     scored,
 )
+from discreet.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.errors import CatalogueMissing
 from discreet.methods.discovery import discover_catalogue
 from discreet.methods.published.private.baselines import GlobalMean
 from discreet.model import Model
-from discreet.model.start import Start
+from discreet.model.start import EarlierSums, Start
 from discreet.privacy.budget import Budget
 from discreet.privacy.costs import Carried
 from discreet.privacy.gaussian.noise import Noise
@@ -36,10 +39,14 @@ from discreet.privacy.gaussian.totals import Total
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.statement import Statement
 
-__all__ = ["PAIRS", "audit_two_runs", "play_two"]
+__all__ = ["PAIRS", "PLAYED", "audit_two_runs", "play_two"]
 
 _SHARE = 0.3
-_METHOD = "budgeted"
+# So many people that what they share stands out of the noise at any epsilon that somebody would claim.
+_CROWD = 5_000
+
+
+_Carries: TypeAlias = Start | EarlierSums | None
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class _Pair:
     """Two runs of one budget each: the first gives what the second carries, or ``None`` where it has found nothing."""
 
     instance: Instance
-    first: Callable[[Watched], tuple[Carried, Start | None] | None]
+    first: Callable[[Watched], tuple[Carried, _Carries] | None]
 
 
 def play_two(
@@ -85,31 +92,31 @@ def _stated(pair: _Pair, budget: Budget) -> Statement:
     raise CatalogueMissing("at this epsilon two runs find nothing in so few people; raise it")
 
 
-def _start() -> _Pair:
-    """Budgeted ALS, twice; the second starts from the first."""
-    instance = instance_of(_METHOD)
+def _start(name: str, earlier: Callable[[Model, Catalogue], _Carries]) -> _Pair:
+    """A method twice; the second run starts from the first one's model."""
+    instance = instance_of(name)
 
-    def first(gate: Watched) -> tuple[Carried, Start | None] | None:
+    def first(gate: Watched) -> tuple[Carried, _Carries] | None:
         trained = run_once(instance, gate)
         catalogue = instance.others.catalogue
         if trained is None or catalogue is None:
             return None
         # Under noise that can be drawn again the statement says so; what the attacker reads is the same.
-        stated = Statement.from_ledger(gate.ledger, adaptive=True)
-        model = Model(trained.side, catalogue, stated, _METHOD)
-        return stated.carried(model.digest), Start.of(model, catalogue)
+        stated = Statement.from_ledger(gate.ledger, adaptive=instance.method.public_half.adaptive)
+        model = Model(trained.side, catalogue, stated, name)
+        return stated.carried(model.digest), earlier(model, catalogue)
 
     return _Pair(instance, first)
 
 
 def _catalogue() -> _Pair:
     """A run that finds the catalogue, with part of its budget, and the mean of all ratings over it."""
-    crowd = instance_of(_METHOD)
+    crowd = instance_of("budgeted", users=_CROWD)
     instance = replace(crowd, method=GlobalMean())
     worlds = [_unlisted(ratings) for ratings in (crowd.others, crowd.everybody)]
     votes: list[list[Total]] = []
 
-    def first(gate: Watched) -> tuple[Carried, Start | None] | None:
+    def first(gate: Watched) -> tuple[Carried, _Carries] | None:
         if not votes:
             votes.extend(_votes(ratings, gate.ledger.budget) for ratings in worlds)
         gate.attacker.know(votes)
@@ -138,5 +145,12 @@ def _votes(ratings: Ratings, budget: Budget) -> list[Total]:
     return gate.totals
 
 
-PAIRS = {"start": _start, "catalogue": _catalogue}
+PAIRS: dict[str, Callable[[], _Pair]] = {
+    "start": partial(_start, "budgeted", Start.of),
+    "start of lists": partial(_start, "ease", EarlierSums.of),
+    "catalogue": _catalogue,
+}
 """Ways in which a second run carries a first one."""
+
+PLAYED = {"budgeted": ("start", "catalogue"), "ease": ("start of lists", "catalogue")}
+"""Which of them are about a method that starts from earlier models."""
