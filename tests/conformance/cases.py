@@ -32,11 +32,14 @@ class Way:
         Part of the bound that the loudest user must reach in every release, beside ordinary and hostile users.
     spends_all
         Whether the whole budget is spent; not where the noise is set.
+    kinds
+        Feedback it is run on: ratings alone where clicks take no other path through it.
     """
 
     settings: dict[str, Any] = field(default_factory=dict)
     reached: float = 0.99
     spends_all: bool = True
+    kinds: tuple[str, ...] = ("explicit",)
 
 
 # A product or a normal equation reaches its bound only for a row along its direction, which need not be anybody's; the
@@ -44,16 +47,16 @@ class Way:
 _DPALS = {"rank": 3, "max_ratings": 6, "penalty": 1.0, "typical_ratings": 8.0, "row_clip": 0.1}
 WAYS: dict[str, dict[str, Way]] = {
     "budgeted": {
-        "default": Way(reached=0.7),
+        "default": Way(reached=0.7, kinds=KINDS),
         "given rank": Way({"rank": 3, "rounds": 3}, reached=0.7),
         "offsets": Way({"rank": 0}, reached=0.7),
     },
     "dpals": {
-        "tail": Way(_DPALS, reached=0.3),
+        "tail": Way(_DPALS, reached=0.3, kinds=KINDS),
         "plain": Way(_DPALS | {"sampling": "uniform", "item_exponent": 0.0, "centre": "middle"}, reached=0.3),
         "weights, frequent items": Way(_DPALS | {"sampling": "weights", "frequent_share": 0.5}, reached=0.3),
         "gravity, spectral start": Way(
-            _DPALS | {"gravity": 0.5, "start": "spectral", "orthonormal": True}, reached=0.3
+            _DPALS | {"gravity": 0.5, "start": "spectral", "orthonormal": True}, reached=0.3, kinds=KINDS
         ),
         "split users": Way(_DPALS | {"split_users": True, "rounds": 3, "project": False}, reached=0.1),
         "given sigmas": Way(
@@ -63,23 +66,23 @@ WAYS: dict[str, dict[str, Way]] = {
         ),
     },
     "ease": {
-        "default": Way(),
+        "default": Way(kinds=KINDS),
         "small head": Way({"head": 5, "keep_sums": False}),
     },
     "frank-wolfe": {
-        "default": Way({"rounds": 4, "max_ratings": 10, "row_clip": 1.0}),
+        "default": Way({"rounds": 4, "max_ratings": 10, "row_clip": 1.0}, kinds=KINDS),
         "as published, mean": Way(
             {"rounds": 3, "max_ratings": 6, "row_clip": 1.0, "centre": "mean", "skip_noise": False}
         ),
         "oja": Way({"rounds": 2, "eigenvector": "oja", "oja_steps": 3, "row_clip": 1.0}, reached=0.3),
     },
     "svd": {
-        "default": Way({"row_clip": 0.5}),
+        "default": Way({"row_clip": 0.5}, kinds=KINDS),
         "as published": Way({"rank": 3, "max_ratings": 5, "row_clip": 0.5, "denoise": False}),
         "all ratings": Way({"rank": 3, "max_ratings": None, "mean_share": 0.4, "row_clip": 0.5}),
     },
     "projected-gradient": {
-        "default": Way({"row_clip": 0.5}),
+        "default": Way({"row_clip": 0.5}, kinds=KINDS),
         "mean": Way({"rounds": 2, "centre": "mean", "max_ratings": 5, "row_clip": 0.5}),
         "given step": Way({"rounds": 3, "rank": 2, "step_size": 1.0, "max_ratings": None, "row_clip": 1.0}),
     },
@@ -117,8 +120,8 @@ def _all() -> list[Case]:
         Case(name, label, kind, way)
         for name in private_methods()
         # A method that nobody listed here is run as it is.
-        for label, way in WAYS.get(name, {"default": Way(reached=0.3)}).items()
-        for kind in KINDS
+        for label, way in WAYS.get(name, {"default": Way(reached=0.3, kinds=KINDS)}).items()
+        for kind in way.kinds
     ]
 
 

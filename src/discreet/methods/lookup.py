@@ -25,33 +25,32 @@ __all__ = [
     "other_names",
 ]
 
-_PUBLISHED, _BASELINES = "discreet.methods.published", "discreet.methods.published.private.baselines"
+_PUBLISHED = "discreet.methods.published"
+_BASELINES = (f"{_PUBLISHED}.private.baselines", f"{_PUBLISHED}.public.baselines")
 OURS = {
-    "ease": "discreet.methods.ease.estimator:EASE",
-    "budgeted": "discreet.methods.budgeted.private.contributions:BudgetedALS",
-    "als": "discreet.methods.als:ALS",
-    "dpals": f"{_PUBLISHED}.private.dpals:DPALS",
-    "frank-wolfe": f"{_PUBLISHED}.private.frank_wolfe:FrankWolfe",
-    "svd": f"{_PUBLISHED}.private.svd:PrivateSVD",
-    "projected-gradient": f"{_PUBLISHED}.private.projected_gradient:ProjectedGradient",
-    "global-mean": f"{_BASELINES}:GlobalMean",
-    "user-mean": f"{_BASELINES}:UserMean",
-    "item-mean": f"{_BASELINES}:ItemMean",
-    "popularity": f"{_BASELINES}:Popularity",
+    "ease": ("discreet.methods.ease.estimator:EASE", "discreet.methods.ease.public.train:EASE_HALF"),
+    "budgeted": (
+        "discreet.methods.budgeted.private.contributions:BudgetedALS",
+        "discreet.methods.budgeted.public.train:BUDGETED",
+    ),
+    "als": ("discreet.methods.als:ALS", ""),
+    "dpals": (f"{_PUBLISHED}.private.dpals:DPALS", f"{_PUBLISHED}.public.dpals:DPALS_HALF"),
+    "frank-wolfe": (
+        f"{_PUBLISHED}.private.frank_wolfe:FrankWolfe",
+        f"{_PUBLISHED}.public.frank_wolfe:FRANK_WOLFE",
+    ),
+    "svd": (f"{_PUBLISHED}.private.svd:PrivateSVD", f"{_PUBLISHED}.public.svd:SVD"),
+    "projected-gradient": (
+        f"{_PUBLISHED}.private.projected_gradient:ProjectedGradient",
+        f"{_PUBLISHED}.public.projected_gradient:PROJECTED_GRADIENT",
+    ),
+    "global-mean": (f"{_BASELINES[0]}:GlobalMean", f"{_BASELINES[1]}:GLOBAL_MEAN"),
+    "user-mean": (f"{_BASELINES[0]}:UserMean", f"{_BASELINES[1]}:USER_MEAN"),
+    "item-mean": (f"{_BASELINES[0]}:ItemMean", f"{_BASELINES[1]}:ITEM_MEAN"),
+    "popularity": (f"{_BASELINES[0]}:Popularity", f"{_BASELINES[1]}:POPULARITY"),
 }
-"""Classes of methods."""
-PUBLIC_HALVES = {
-    "ease": "discreet.methods.ease.public.train:EASE_HALF",
-    "budgeted": "discreet.methods.budgeted.public.train:BUDGETED",
-    "dpals": f"{_PUBLISHED}.public.dpals:DPALS_HALF",
-    "frank-wolfe": f"{_PUBLISHED}.public.frank_wolfe:FRANK_WOLFE",
-    "svd": f"{_PUBLISHED}.public.svd:SVD",
-    "projected-gradient": f"{_PUBLISHED}.public.projected_gradient:PROJECTED_GRADIENT",
-    "global-mean": f"{_PUBLISHED}.public.baselines:GLOBAL_MEAN",
-    "user-mean": f"{_PUBLISHED}.public.baselines:USER_MEAN",
-    "item-mean": f"{_PUBLISHED}.public.baselines:ITEM_MEAN",
-    "popularity": f"{_PUBLISHED}.public.baselines:POPULARITY",
-}
+"""Class of each method, and its public half where it is private."""
+PUBLIC_HALVES = {name: half for name, (_, half) in OURS.items() if half}
 """Public halves of those that are private."""
 
 GROUP = "discreet.methods"
@@ -73,7 +72,7 @@ def find_class(name: str) -> Any:
     SettingsInvalid
         When two packages offer the name, or the class cannot be loaded.
     """
-    name = OURS.get(name, name)
+    name = OURS[name][0] if name in OURS else name
     paths = {entry.value for entry in entry_points(group=GROUP, name=name)}
     if len(paths) > 1:
         raise SettingsInvalid(f"{name} is offered by more than one package: {', '.join(sorted(paths))}")
