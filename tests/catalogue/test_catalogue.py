@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.catalogue import Catalogue
@@ -23,6 +23,7 @@ def test_integers_beyond_64_bits_stay_exact_as_text(ids: list[int]) -> None:
     assert catalogue.index(list(ids)).tolist() == [0, 1]
 
 
+@settings(max_examples=40)
 @given(st.lists(INTEGERS, unique=True, min_size=1) | st.lists(TEXTS, unique=True, min_size=1))
 def test_ids_come_back_as_they_went_in(ids: list[int] | list[str]) -> None:
     catalogue = Catalogue(ids)
@@ -31,6 +32,7 @@ def test_ids_come_back_as_they_went_in(ids: list[int] | list[str]) -> None:
     assert Catalogue.from_json(catalogue.to_json()) == catalogue
 
 
+@settings(max_examples=40)
 @given(
     st.lists(INTEGERS, unique=True, min_size=1) | st.lists(TEXTS, unique=True, min_size=1),
     st.lists(INTEGERS | TEXTS, max_size=20),

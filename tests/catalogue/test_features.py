@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.catalogue import FeatureEncoder, ItemFeatures
@@ -180,6 +180,7 @@ def test_a_column_without_any_value_is_refused_by_its_name(column: list[Any]) ->
         ItemFeatures.learn({"colour": column, "title": ["a", "b"]})
 
 
+@settings(max_examples=50)
 @given(
     st.lists(st.none() | st.text(max_size=30), min_size=1, max_size=12),
     st.sampled_from(["text", "tags", "people"]),

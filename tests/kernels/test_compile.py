@@ -129,10 +129,10 @@ def test_code_that_calls_what_has_changed_is_compiled_again(tmp_path):
         "from discreet.kernels.upper import twice; print(twice(1), sum(twice.stats.cache_hits.values()))"
     )
     said = []
-    for by in ("1", "1", "50", "50"):
+    for by in ("1", "50", "50"):
         (kernels / "lower.py").write_text(CALLEE.replace("BY", by))
         said.append(run(program, PYTHONPATH=str(tmp_path)))
-    assert said == ["4 0", "4 1", "102 0", "102 1"]
+    assert said == ["4 0", "102 0", "102 1"]
     assert len(list((kernels / "__pycache__").glob("upper-*"))) == 1, "what is out of date is not kept"
 
 
