@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +17,7 @@ from discreet.model import Model
 from discreet.silos.shared.outcome import encode_model
 from discreet.silos.shared.signing import SigningKey, signing_public_key
 from tests.cli.conftest import Run
+from tests.forked import Forked
 
 Refused = Callable[..., str]
 
@@ -143,6 +146,56 @@ def test_a_run_by_hand(run: Run, site: Path, agreed: Path) -> None:
     assert sum(row["bytes_up"] for row in saved["traffic"]) == saved["bytes_up"]  # type: ignore[attr-defined]
     assert sum(row["bytes_down"] for row in saved["traffic"]) == saved["bytes_down"]  # type: ignore[attr-defined]
     assert saved["model_bytes_down"] == 0  # nobody has sent it
+
+
+def test_a_run_over_the_network(run: Run, site: Path, agreed: Path) -> None:
+    """Server and silos as processes; one silo is killed and started again."""
+    (agreed / "agreement.json").unlink()
+    keys = ("--keys", agreed / "tls" / "keys.json", "--catalogue", site / "items.csv")
+    terms = ("--method", "item-mean", "--epsilon", 5, "--delta", "1e-4", "--rating-range", 1, 5)
+    agree = ("federate", "agree", "--name", "net", *keys, *terms, "--out", agreed / "agreement.json")
+    assert run(*agree).exit_code == 0
+
+    def start(name: str, *arguments: object) -> Forked:
+        command = [sys.executable, "-m", "discreet", "federate", *map(str, arguments), "--json"]
+        with (agreed / f"{name}.out").open("wb") as out, (agreed / f"{name}.log").open("wb") as log:
+            return Forked(command, stdout=out, stderr=log)
+
+    def said(name: str, kind: str = "out") -> str:
+        return (agreed / f"{name}.{kind}").read_text()
+
+    at_server = ("--tls", agreed / "tls" / "server", "--listen", "127.0.0.1:0", "--out", agreed / "model")
+    catalogue = ("--catalogue", site / "items.csv")
+    parties = {"server": start("server", "server", *server(agreed), *catalogue, *at_server)}
+    try:
+        while "Listening on" not in said("server", "log"):
+            assert parties["server"].poll() is None, said("server", "log")
+            time.sleep(0.02)
+        url = said("server", "log").split("Listening on ")[1].split()[0]
+
+        def join(name: str) -> Forked:
+            own = ("--tls", agreed / "tls" / "silos" / name, "--server", url, "--out", agreed / f"at-{name}")
+            return start(name, "silo", *silo(agreed, site, name), *own)
+
+        parties["north"] = join("north")
+        while "roll call is signed" not in said("north", "log"):
+            assert parties["north"].poll() is None, said("north", "log")
+            time.sleep(0.02)
+        parties["north"].kill()
+        parties["north"].wait(30)
+        parties |= {name: join(name) for name in ("north", "south", "east")}
+        for name, process in parties.items():
+            process.wait(120)
+            assert process.returncode == 0, said(name, "log")
+    finally:
+        for process in parties.values():
+            process.kill()
+    told = json.loads(said("server"))
+    assert (told["silos"], told["private"], told["rounds"]) == (["east", "north", "south"], True, 1)
+    own = json.loads(said("north"))
+    assert own["charged_mu"] == pytest.approx(told["mu"])
+    assert own["statement"]["epsilon"] == told["epsilon"]
+    assert Model.load(agreed / "at-north").digest == Model.load(agreed / "model").digest
 
 
 def test_two_silos_that_are_away_when_the_roll_is_called_are_dropped_for_nothing(
