@@ -57,6 +57,10 @@ MUTANTS = (
             "return kernels.item_sums(*self.pattern.by_item, self.features, self.targets)",
             "return kernels.item_sums(*self.pattern.by_item, self.features, self.targets).astype(np.float32)",
         ),
+    ),
+    *_bugs(
+        _BOUND,
+        "mechanism",
         (
             "first release bounded as if a user moved one number",
             "privacy/gaussian/tallies.py",
@@ -109,6 +113,10 @@ MUTANTS = (
         ("more mu spent than charged", _GATE, "return mu / (1.0 + SLACK)", "return mu * 1.01"),
         ("slack of the check not paid", _GATE, "return mu / (1.0 + SLACK)", "return mu"),
         ("noise beyond 64 bits passes", _GATE, "_LARGEST = 2.0**58", "_LARGEST = np.inf"),
+    ),
+    *_bugs(
+        _SCALE,
+        "totals",
         (
             "totals of any blocks are taken",
             _GATE,

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -37,7 +37,6 @@ from discreet.privacy.accounting import (
 )
 
 PLD = privacy_loss_distribution.PrivacyLossDistribution
-Compose = Callable[[Iterable[float]], float]
 
 epsilons = st.floats(-2, 2).map(lambda x: 10.0**x)
 deltas = st.floats(-12, -3).map(lambda x: 10.0**x)
@@ -112,9 +111,9 @@ def _runs(seed: int) -> Iterator[Run]:
                 yield run
 
 
-def _wrong(run: Run, together: Compose = compose) -> str | None:
+def _wrong(run: Run) -> str | None:
     """What is wrong with our epsilon: away from the PLD, or below the truth by any amount."""
-    epsilon = epsilon_from(together(run.mus), run.delta)
+    epsilon = epsilon_from(compose(run.mus), run.delta)
     if run.pld_differs(epsilon):
         return f"{epsilon} differs from the PLD"
     if true_delta(true_mu(run.mus), epsilon) > run.delta:
@@ -133,17 +132,6 @@ def test_agrees_with_convolved_privacy_losses_on_a_thousand_runs() -> None:
     assert len(epsilons_seen) == 1_020
     assert min(epsilons_seen) < 0.02
     assert max(epsilons_seen) > 80.0
-
-
-MISCOUNTS: dict[str, Compose] = {
-    "last release forgotten": lambda mus: compose(list(mus)[:-1]),
-    "one release too many": lambda mus: compose([*mus, list(mus)[-1]]),
-    "costs added": lambda mus: sum(mus),
-    "only the largest": lambda mus: max(mus),
-    "squares not rooted": lambda mus: sum(mu * mu for mu in mus),
-    "sensitivity by sqrt(2)": lambda mus: compose(mus) / math.sqrt(2.0),
-    "off by 0.001 %": lambda mus: compose(mus) * (1.0 - 1e-5),
-}
 
 
 @pytest.fixture(scope="module")

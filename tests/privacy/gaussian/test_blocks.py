@@ -91,18 +91,6 @@ def test_sums_are_exact(kind: int) -> None:
     assert np.array_equal(block.total(), _oracle(block))
 
 
-@pytest.mark.parametrize("kind", range(5))
-def test_silenced_users_count_for_nothing_and_others_stay(kind: int) -> None:
-    block = one_of_each()[kind]
-    users = np.isin(np.arange(30), [0, 3, 29])
-    quiet = block
-    for user in (0, 3, 29):
-        quiet = mute(quiet, user)
-    assert np.array_equal(block.without(users).total(), quiet.total())
-    assert not np.array_equal(block.total(), quiet.total())
-    assert (block.without(users).energies()[users] == 0.0).all()
-
-
 def test_extreme_integers_do_not_overflow() -> None:
     """-32768 squared, many times over, in every kind of sum."""
     n, low = 1001, np.iinfo(np.int16).min

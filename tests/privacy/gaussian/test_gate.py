@@ -13,7 +13,6 @@ from discreet.privacy.gaussian.blocks import Pattern, UserVector
 from discreet.privacy.gaussian.gate import Gate
 from discreet.privacy.gaussian.item_blocks import ItemVector, UserMatrix
 from discreet.privacy.gaussian.noise import Noise
-from discreet.privacy.gaussian.totals import exact_totals
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.statement import Statement
 from tests.privacy.checks.noise import check_uncorrelated, check_variance
@@ -189,28 +188,6 @@ def test_too_fine_and_too_large_noise_is_refused() -> None:
         with pytest.raises(SettingsInvalid):
             gate.release("unfit", [block], mu=MU)
     assert gate.ledger.charges == ()
-
-
-def test_totals_of_others_never_meet_noise() -> None:
-    """Totals of other blocks or shapes never meet noise; noise that is in them already is not added again."""
-    blocks = one_of_each()
-    totals = exact_totals(blocks)
-    gate = Gate(Ledger(BUDGET), noise := Scales())
-    wide = totals[0]._replace(unit=2.0 * totals[0].unit)
-    for wrong in (
-        [totals[0]._replace(name="other"), *totals[1:]],
-        totals[:-1],
-        totals[::-1],
-        [wide, *totals[1:]],
-    ):
-        with pytest.raises(SettingsInvalid):
-            gate.release_totals("other", blocks, wrong, mu=MU)
-    assert gate.ledger.charges == ()
-    with pytest.raises(SettingsInvalid):
-        gate.release_totals("shape", blocks[4:], [totals[4]._replace(value=np.zeros(1, np.int64))], mu=MU)
-    noise.drawn.clear()
-    gate.release_totals("noised", blocks, totals, mu=MU, noised=True)
-    assert noise.drawn == []
 
 
 def test_no_number_of_users_is_refused() -> None:

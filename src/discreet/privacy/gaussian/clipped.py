@@ -64,7 +64,6 @@ class ItemCounts:
         return [ItemWeight("counts", unit, pattern, np.ones(pattern.n_items), weights)]
 
     def empty(self) -> list[Block]:
-        """The blocks without users: names, shapes and noise."""
         return self.blocks(Pattern.empty(self.n_items))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisyCounts:
@@ -99,7 +98,6 @@ class MeanValue:
         return [UserVector("sum and count", unit, rows)]
 
     def empty(self) -> list[Block]:
-        """The blocks without users: names, shapes and noise."""
         return self.blocks(Pattern.empty(1), np.zeros(0))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> float:
@@ -130,7 +128,6 @@ class ItemSums:
         ]
 
     def empty(self) -> list[Block]:
-        """The blocks without users: names, shapes and noise."""
         return self.blocks(Pattern.empty(self.n_items), np.zeros(0))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisySums:
@@ -213,7 +210,6 @@ class ItemNormalEquations:
         return blocks
 
     def empty(self) -> list[Block]:
-        """The blocks without users: names, shapes and noise."""
         nobody = Pattern.empty(len(self.item_weights))
         return self.blocks(nobody, np.zeros((0, self.rank)), np.zeros(0))
 
@@ -244,7 +240,6 @@ class CoMoments:
         return [CoMoment("rows", FEATURE**2, pattern, integers)]
 
     def empty(self) -> list[Block]:
-        """The blocks without users: names, shapes and noise."""
         return self.blocks(Pattern.empty(self.n_items), np.zeros(0))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisyMoment:
@@ -286,7 +281,6 @@ class Products:
         ]
 
     def empty(self) -> list[Block]:
-        """The blocks without users: names, shapes and noise."""
         return self.blocks(Pattern.empty(len(self.direction)), np.zeros(0))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisyProduct:
@@ -349,7 +343,6 @@ class DenseMoments:
         return [DenseRows("rows", pattern, values, weights, self.directions)]
 
     def empty(self) -> list[Block]:
-        """The blocks without users: names, shapes and noise."""
         nobody = Pattern.empty(len(self.directions))
         return self.blocks(nobody, np.zeros(0), np.zeros((0, self.directions.shape[1])))
 

@@ -72,7 +72,6 @@ class UserCount:
         return [UserVector("users", COUNT, np.full((n_users, 1), int(COUNT), dtype=np.int32))]
 
     def empty(self) -> list[Block]:
-        """The block without users: name, shape and noise."""
         return self.blocks(0)
 
     def read(self, released: Mapping[str, Floats], mu: float) -> float:
@@ -110,7 +109,6 @@ class ClusterMeans:
         return [UserVector("clusters", COUNT, given.reshape(len(points), self.count * (self.dimension + 1)))]
 
     def empty(self) -> list[Block]:
-        """The block without users: name, shape and noise."""
         return self.blocks(np.zeros((0, self.dimension)), np.zeros(0, dtype=np.int64))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisyMeans:
@@ -162,7 +160,6 @@ class ClusterValues:
         return [sums, UserVector("sizes", self._size_unit, hot.astype(np.int32) * _ONE)]
 
     def empty(self) -> list[Block]:
-        """The blocks without users: names, shapes and noise."""
         nothing = np.zeros(0, dtype=np.int64)
         rows = BoundedRows.of(np.zeros(1, dtype=np.int64), nothing, np.zeros(0), self.n_items, self.bounds)
         return self.blocks(Clusters(rows, nothing, self.count))
@@ -213,7 +210,6 @@ class ScaledClusterSums:
         return [ItemVector("sums", FEATURE * TARGET, pattern, np.ones(self.n_items), hot, targets)]
 
     def empty(self) -> list[Block]:
-        """The block without users: name, shape and noise."""
         return self.blocks(Pattern.empty(self.n_items), np.zeros(0), np.zeros(0, dtype=np.int64))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisyClusterSums:

@@ -126,7 +126,6 @@ class EnergyScaledSums:
         ]
 
     def empty(self) -> list[Block]:
-        """The blocks without users: names, shapes and noise."""
         none = np.zeros(0)
         nobody = Pattern.empty(len(self.item_weights))
         return self.blocks(nobody, np.zeros((0, self.order)), none, none, none)

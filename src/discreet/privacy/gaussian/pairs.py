@@ -164,7 +164,6 @@ class Counts:
         ]
 
     def empty(self) -> list[Block]:
-        """Nobody's."""
         return self.blocks(Pattern.empty(self.n_items), np.zeros(0, np.int16))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisyCounts:
@@ -204,7 +203,6 @@ class Pairs:
         return [PairAmounts("pairs", pattern, _amounts(squares**2 - fourth, 1.0), values)]
 
     def empty(self) -> list[Block]:
-        """Nobody's."""
         return self.blocks(Pattern.empty(self.n_items), np.zeros(0, np.int16))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisyPairs:

@@ -82,7 +82,6 @@ class MeanOfMeans:
         return [UserVector("means", MEAN, np.trunc(rows * (MEAN * MARGIN)).astype(np.int32))]
 
     def empty(self) -> list[Block]:
-        """The blocks without users: names, shapes and noise."""
         return self.blocks(Pattern.empty(1), np.zeros(0))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> float:
@@ -119,7 +118,6 @@ class ItemTallies:
         ]
 
     def empty(self) -> list[Block]:
-        """The blocks without users: names, shapes and noise."""
         return self.blocks(Pattern.empty(self.n_items), np.zeros(0))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisyTallies:
@@ -144,7 +142,6 @@ class Choices:
         return [ItemWeight("choices", WEIGHT, pattern, np.ones(pattern.n_items), weights)]
 
     def empty(self) -> list[Block]:
-        """The blocks without users: names, shapes and noise."""
         return self.blocks(Pattern.empty(self.n_items))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisyChoices:
@@ -176,7 +173,6 @@ class LossAndCount:
         return [UserVector("loss and count", _LOSS_BOUND * LOSS, np.trunc(rows * LOSS).astype(np.int32))]
 
     def empty(self) -> list[Block]:
-        """Nobody's."""
         return self.blocks(np.zeros(0), np.zeros(0, dtype=np.bool_))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisyLoss:
@@ -255,7 +251,6 @@ class ActivitySums:
         return [UserVector("activity", self.bound * COUNT, np.trunc(values * COUNT).astype(np.int32))]
 
     def empty(self) -> list[Block]:
-        """The blocks without users: names, shapes and noise."""
         return self.blocks(Pattern.empty(self.n_items), np.zeros(0))
 
     def read(self, released: Mapping[str, Floats], mu: float) -> NoisyActivity:
