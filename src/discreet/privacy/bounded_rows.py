@@ -27,16 +27,8 @@ HALF_SIDE = 1 << 15
 class RowBounds:
     """Public: how large a row can be.
 
-    Attributes
-    ----------
-    centre, cap
-        A row holds rating - centre, clipped to [-cap, cap]; `cap` is `GRID` steps.
-    items
-        Ratings of a user that count.
-    norm, total
-        L2 bound of a row, and of its projection, and L1 bound of a row, in grid steps.
-    low, high
-        The rating range.
+    It holds rating - centre, clipped to [-cap, cap], which is `GRID` steps, of at most so many items. In grid steps
+    ``norm`` is its L2 bound, and that of its projection, and ``total`` its L1 bound.
     """
 
     centre: float

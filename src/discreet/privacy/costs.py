@@ -167,14 +167,8 @@ class Selected:
 class Cost:
     """What one run, or several together, cost a user.
 
-    Parameters
-    ----------
-    mu, delta
-        Of all Gaussian releases: composed, and what they take from delta directly.
-    pure
-        Epsilon of each purely private run.
-    selections
-        Of each tuned run.
+    ``mu`` and ``delta`` are of all Gaussian releases: composed, and what they take from delta directly; ``pure`` is the
+    epsilon of each purely private run.
     """
 
     mu: float = 0.0
@@ -278,20 +272,10 @@ class Price(Frozen):
 
 
 class RunCost(Frozen):
-    """What one earlier run cost.
+    """What one earlier run cost: all of it, or the choice of its catalogue alone (``part``).
 
-    Parameters
-    ----------
-    run
-        Its id.
-    part
-        All of it, or the choice of its catalogue alone.
-    model
-        Digest of the model that came out of it, where that is known.
-    epsilon, delta
-        What somebody has given away who was in this run alone.
-    price
-        The same as it composes.
+    ``model`` is the digest of what came out of it, where that is known; ``epsilon`` and ``delta`` what somebody has
+    given away who was in this run alone, and ``price`` the same as it composes.
     """
 
     run: RunId
@@ -351,22 +335,10 @@ class Carried(Frozen):
 class EarlierRuns(Frozen):
     """Runs on the same data that were in the ledger when this one began, and what all of them come to.
 
-    Parameters
-    ----------
-    ledger
-        Name of the data set.
-    group
-        Whose users this run is about, where the holder has declared groups to be disjoint. Runs of other groups are
-        not counted.
-    runs
-        How many earlier ones cost something.
-    earlier_epsilon, epsilon, delta
-        What the earlier ones cost together, and what they cost with this one, both at ``delta``.
-    cap_epsilon, cap_delta
-        What all of them may cost; ``None`` where no cap was set.
-    head
-        Hash of the ledger's record by which this run was entered: with it, ``discreet ledger verify --head`` finds a
-        ledger that was set back and has forgotten this run or one before it.
+    ``runs`` is how many earlier ones cost something; ``epsilon`` is with this one, both at ``delta``. Runs of other
+    groups, which the holder has declared to be disjoint, are not counted. ``head`` is the hash of the record by which
+    this run was entered: with it, ``discreet ledger verify --head`` finds a ledger that was set back and has forgotten
+    this run or one before it.
     """
 
     ledger: str = Field(min_length=1)

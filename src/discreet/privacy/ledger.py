@@ -128,11 +128,6 @@ class Charges(ABC):
 class Ledger(Charges):
     """Keeps one run within its budget.
 
-    Parameters
-    ----------
-    budget : Budget
-        What the run may spend in total.
-
     Notes
     -----
     **Privacy.** The order is: :meth:`charge`, add noise for ``charge.mu``, :meth:`redeem`, release. What is

@@ -29,14 +29,8 @@ _SHOWN_ITEMS, _NEIGHBOURS = 8, 5
 class Knowledge:
     """Signal against noise, of a model that says how sure it is of each item.
 
-    Parameters
-    ----------
-    learnt
-        Of each item, the best known first: the share of what could be learnt of it that was.
-    known, unknown, added
-        How many items there is something, and next to nothing known of; and how many were added after training.
-    groups
-        Name, number of items and mean share learnt, from head to tail.
+    ``learnt`` is the share of what could be learnt of each item that was, the best known first; ``groups`` have a name,
+    a number of items and their mean share, from head to tail.
     """
 
     learnt: Floats
@@ -54,16 +48,9 @@ class Knowledge:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """What a table of weights speaks of.
+    """What a table of weights speaks of: items that have some, and others that keep their place by popularity alone.
 
-    Parameters
-    ----------
-    items, others
-        How many items have weights, and how many keep their place by popularity alone.
-    weights
-        How many there are.
-    noise
-        Standard deviation of the noise in each pair, where a person adds at most 1 to all pairs together.
+    ``noise`` is its standard deviation in each pair, where a person adds at most 1 to all pairs together.
     """
 
     items: int

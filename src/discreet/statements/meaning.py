@@ -37,16 +37,8 @@ class Attack:
 class Meaning:
     """Upper bounds that hold for every attacker.
 
-    Parameters
-    ----------
-    attacks
-        At the rates of `FALSE_ALARMS`.
-    right_guess
-        Chance to guess right, where both cases are equally likely beforehand.
-    follows_from
-        The part of the statement that the bounds follow from, in words.
-    curve
-        Power at 0, 1, ..., 100 % false alarms.
+    ``attacks`` are at the rates of `FALSE_ALARMS`, ``curve`` at 0, 1, ..., 100 % false alarms; ``right_guess`` is the
+    chance to guess right where both cases are equally likely beforehand.
     """
 
     attacks: tuple[Attack, ...]

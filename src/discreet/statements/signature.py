@@ -41,18 +41,10 @@ _PUBLIC = "Get it from the private key with: openssl pkey -in key.pem -pubout -o
 
 @dataclass(frozen=True)
 class Check:
-    """What was found about a signed statement.
+    """What was found about a signed statement: whether the key of that fingerprint signed these bytes.
 
-    Parameters
-    ----------
-    fingerprint
-        Of the key that was asked for.
-    signed
-        Whether that key signed these bytes.
-    headline, issued_on, issued_by, model_digest
-        What the document says; the headline follows from its statement, which must add up.
-    differences
-        Files of the model folder that are not those of the document, in words; none if it is the same model.
+    The headline follows from the document's statement, which must add up; the differences are files of the model folder
+    that are not those of the document, in words.
     """
 
     fingerprint: str

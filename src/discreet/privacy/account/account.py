@@ -173,21 +173,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Account:
-    """All runs of a ledger, and its cap.
-
-    Parameters
-    ----------
-    name
-        Of the data set.
-    head
-        Hash of the last record; empty where there is no chain.
-    runs
-        By their id, in the order they began.
-    cap
-        What all of them together may cost, if anything was said.
-    relation
-        Between data sets that must be hard to tell apart.
-    """
+    """All runs of a ledger by their id, in the order they began, and its cap; ``head``: hash of the last record."""
 
     name: str
     head: str
@@ -278,17 +264,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Plan:
-    """Some runs of one budget, after those of a ledger.
-
-    Parameters
-    ----------
-    spent
-        What earlier runs cost; those that go on with all they have reserved.
-    budget
-        Of each further run, whose releases are Gaussian.
-    runs
-        How many.
-    """
+    """A number of further runs of one budget, whose releases are Gaussian, after those of a ledger (``spent``)."""
 
     spent: Cost
     budget: Budget

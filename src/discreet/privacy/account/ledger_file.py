@@ -170,12 +170,6 @@ class LedgerFile:
 class LedgerRun:
     """A run that is entered in a ledger; ``with`` ends it. Made by :meth:`LedgerFile.begin`.
 
-    Parameters
-    ----------
-    file, asked, earlier, head, carried
-        The ledger, the run as it was entered, what was there before it, the hash of the last record, and ids of earlier
-        runs that its model carries, which are entered too.
-
     Notes
     -----
     **Privacy.** :meth:`charge` returns after the charge is on the disk, and raises where it is not: the run has ended,
@@ -272,20 +266,11 @@ class LedgerRun:
 
 
 class ResumedRun:
-    """A journal for the ledger of a run (:meth:`discreet.privacy.ledger.Ledger.keep_in`).
+    """A journal for the ledger of a run that goes on (:meth:`discreet.privacy.ledger.Ledger.keep_in`).
 
-    Parameters
-    ----------
-    run
-        In the data set's ledger.
-    released, intended
-        How many releases the run has kept, and whether one more was begun. Proof note:
-        ``privacy/gaussian/proofs/kept.md``.
-
-    Raises
-    ------
-    LedgerInvalid
-        When the ledger has charges of the run that it knows nothing of, or lacks some: either was set back.
+    ``released`` and ``intended``: how many releases the run has kept, and whether one more was begun. Refuses where the
+    ledger has charges of the run that it knows nothing of, or lacks some: either was set back. Proof note:
+    ``privacy/gaussian/proofs/kept.md``.
     """
 
     def __init__(self, run: LedgerRun, *, released: int, intended: bool) -> None:

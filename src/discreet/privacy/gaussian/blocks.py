@@ -80,12 +80,7 @@ def spans(n_users: int) -> list[Span]:
 class Pattern:
     """Which user touches which item, user-major and item-major. Private.
 
-    Parameters
-    ----------
-    indptr, items
-        CSR by user, a user's items strictly ascending.
-    n_items
-        Size of the public catalogue.
+    CSR by user, a user's items strictly ascending; ``n_items`` is the size of the public catalogue.
 
     Notes
     -----

@@ -122,13 +122,6 @@ class ClusterMeans:
 class ClusterValues:
     """For each item and cluster the sum of the values, and how many users stand behind it.
 
-    Parameters
-    ----------
-    n_items, count
-        Of the catalogue, and of the clusters.
-    bounds
-        Those of the rows.
-
     Notes
     -----
     **Privacy**. Unit: one user, in one cluster. A row has an L2 norm of at most ``bounds.norm`` and at most

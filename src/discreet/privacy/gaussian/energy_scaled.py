@@ -33,12 +33,7 @@ __all__ = ["EnergyScaledSums", "RoundStatistics", "Units"]
 class Units:
     """Public sizes that count as 1, relative to the gradient's: larger means less noise energy spent there.
 
-    Parameters
-    ----------
-    weight, moment
-        For the item weights and the moment over all users.
-    least_energy
-        Users with less energy than this are scaled as if they had it: they stay below norm 1.
+    Users with less than ``least_energy`` are scaled as if they had it: they stay below norm 1.
     """
 
     weight: float
@@ -50,14 +45,7 @@ class Units:
 class RoundStatistics:
     """What came out of the gate for one round, in real units, with the noise scale of each part.
 
-    Parameters
-    ----------
-    gradient, gradient_sigma
-        items x order, and the noise scale of each item's entries.
-    weight, weight_sigma
-        items, and their noise scale.
-    moment, moment_sigma
-        (order + 1) square: second moments of ``(phi, companion)``, and the noise scale of its diagonal.
+    ``moment`` has second moments of ``(phi, companion)``, and ``moment_sigma`` is the scale on its diagonal.
     """
 
     gradient: Floats
@@ -70,17 +58,7 @@ class RoundStatistics:
 
 @dataclass(frozen=True, eq=False)
 class EnergyScaledSums:
-    """The sums of one round, every user's whole contribution scaled to norm 1.
-
-    Parameters
-    ----------
-    item_weights
-        c, one per item, public and above zero.
-    units
-        Public scales.
-    order
-        Entries of phi.
-    """
+    """The sums of one round, every user's whole contribution scaled to norm 1; ``order`` is the length of phi."""
 
     item_weights: Floats
     units: Units
@@ -94,21 +72,7 @@ class EnergyScaledSums:
         companions: Floats,
         moment_counts: Floats,
     ) -> list[Block]:
-        """Scale and truncate.
-
-        Parameters
-        ----------
-        pattern
-            Who touched what.
-        features
-            phi, users x order.
-        residuals
-            e, one per pair in the pattern's user-major order.
-        companions
-            s, one per user.
-        moment_counts
-            k, one per user.
-        """
+        """Scale and truncate phi (users x order), e (one for each pair), s and k (one for each user)."""
         item_weights, units = self.item_weights, self.units
         features, companions, residuals = _tamed(pattern, features, companions, residuals)
         norms = np.sqrt(np.einsum("ij,ij->i", features, features))

@@ -23,20 +23,10 @@ __all__ = ["DeviceStatistics", "device_blocks"]
 
 
 class DeviceStatistics(NamedTuple):
-    """What users computed on the device; private.
+    """What users computed on the device, in float64; private.
 
-    Parameters
-    ----------
-    csr
-        Who touched what.
-    features
-        phi, float64, users x order.
-    residuals
-        e, float64, one for each pair.
-    sums
-        float64, users x 3: over each user's pairs, of ``e^2``, ``(c e)^2`` and ``c^2``.
-    companions, moment_counts
-        s and k, float64, one for each user.
+    phi, e, s and k as in :mod:`discreet.privacy.gaussian.energy_scaled`; ``sums`` has three numbers a user: over their
+    pairs, of ``e^2``, ``(c e)^2`` and ``c^2``.
     """
 
     csr: gpu.Csr

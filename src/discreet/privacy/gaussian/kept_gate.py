@@ -57,15 +57,10 @@ class Keeper(Protocol):
 
 
 class KeptGate(Gate):
-    """A gate whose releases outlive the process.
+    """A gate whose releases outlive the process: ``keeper`` stores them.
 
-    Parameters
-    ----------
-    ledger
-        Pays for every release; where a data set's ledger is kept, through
-        :class:`discreet.privacy.account.ledger_file.ResumedRun`.
-    keeper
-        Where releases are kept.
+    Where a data set's ledger is kept, the run's own pays through
+    :class:`discreet.privacy.account.ledger_file.ResumedRun`.
     """
 
     def __init__(self, ledger: Ledger, keeper: Keeper) -> None:

@@ -139,11 +139,6 @@ class PairAmounts(_Amounts):
 class Counts:
     """How much each item is taken, and by how many users in all.
 
-    Parameters
-    ----------
-    n_items
-        Size of the public catalogue.
-
     Notes
     -----
     **Privacy**. Unit: one user. A user with values v adds ``v / |v|`` times the root of 0.95, and the root of 0.05 to
@@ -179,12 +174,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Pairs:
-    """How much each pair of items is taken together.
-
-    Parameters
-    ----------
-    n_items
-        How many items pairs are counted of: the head.
+    """How much each pair of items of the head is taken together; ``n_items`` is the length of the head.
 
     Notes
     -----

@@ -33,14 +33,7 @@ _LARGEST = 2.0**46
 
 @own_noise
 class ShareNoise(Noise):
-    """One silo's part of the noise.
-
-    Parameters
-    ----------
-    honest
-        How many parts must suffice.
-    key
-        Leave it out: see :class:`discreet.privacy.gaussian.noise.Noise`.
+    """One silo's part of the noise; so many ``honest`` parts must suffice.
 
     Notes
     -----
@@ -86,11 +79,6 @@ class RehearsalNoise(Noise):
 
     n silos of which h shares suffice add sqrt(n / h) times as much as is charged for. Never for a release: a run with
     it is marked as not private, as with any noise but the package's own (:mod:`discreet.privacy.gaussian.noise`).
-
-    Parameters
-    ----------
-    silos, honest
-        How many there are, and how many must be honest; ``honest = silos`` is what a trusted server would add.
     """
 
     def __init__(self, silos: int, honest: int) -> None:
@@ -107,15 +95,7 @@ class RehearsalNoise(Noise):
 
 
 class SiloGate:
-    """The only door of a silo.
-
-    Parameters
-    ----------
-    ledger
-        The silo's own.
-    shares
-        The silo's part of the noise; ``None`` where a trusted server adds all of it.
-    """
+    """The only door of a silo: its own ledger, and its share of noise; ``None`` where a trusted server adds all of it."""
 
     def __init__(self, ledger: Ledger, shares: ShareNoise | None) -> None:
         self.ledger = ledger

@@ -197,16 +197,9 @@ _PARTS = np.array([1.0, 0.8, 0.6])
 class NoisyActivity(NamedTuple):
     """Noisy sums over users, and the noise scale of the number of users and of each bin.
 
-    Parameters
-    ----------
-    users, histogram
-        How many there are, and how many have about 1, 2, 4, ... ratings.
-    within, level, square
-        Sums of the variance of a user's ratings around their own mean, of that mean, and of its square, in units of
-        half the range around its middle.
-    sigma
-        Standard deviation of the noise in each of ``users``, ``histogram`` and ``within``; ``level`` and ``square`` are
-        released at 0.8 and 0.6 of their size.
+    ``histogram`` says how many have about 1, 2, 4, ... ratings; ``within``, ``level`` and ``square`` are sums of the
+    variance of a user's ratings around their own mean, of that mean, and of its square, in units of half the range
+    around its middle. ``level`` and ``square`` are released at 0.8 and 0.6 of their size, ``within`` with ``sigma``.
     """
 
     users: float

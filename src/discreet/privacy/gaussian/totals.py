@@ -119,14 +119,7 @@ def _whole(block: Block) -> Ints:
 def same_contributions(batch: Sequence[Block], users: Ints, alone: Sequence[Block]) -> bool:
     """Whether these users' part of a batch is what they hand in among themselves, to the last bit.
 
-    Parameters
-    ----------
-    batch
-        Blocks of everybody.
-    users
-        Their rows there.
-    alone
-        Blocks of these users alone, in this order.
+    ``users`` are their rows in the batch; ``alone`` has the blocks of these users alone, in this order.
     """
     pairs = zip(batch, alone, strict=False)
     return len(batch) == len(alone) and all(_same_block(whole, users, part) for whole, part in pairs)

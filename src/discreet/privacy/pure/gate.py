@@ -29,15 +29,7 @@ _EXACT = 2**53
 
 @dataclass(frozen=True)
 class Contributions:
-    """Private: which user adds how much to which cell, one entry for each pair of user and cell.
-
-    Attributes
-    ----------
-    users, cells, values
-        One number for each entry: row of the user, cell, and integer amount.
-    n_users, n_cells
-        Size; cells and their number are public.
-    """
+    """Private: which user adds which integer to which cell, one entry for each pair; the cells are public."""
 
     users: Ints
     cells: Ints
