@@ -95,7 +95,7 @@ class RehearsalNoise(Noise):
 
 
 class SiloGate:
-    """The only door of a silo: its own ledger, and its share of noise; ``None`` where a trusted server adds all of it."""
+    """The only door of a silo, with its share of the noise; ``None`` where a trusted server adds all of it."""
 
     def __init__(self, ledger: Ledger, shares: ShareNoise | None) -> None:
         self.ledger = ledger
