@@ -101,10 +101,13 @@ def _step(code: CodeType) -> Step | None:
 
 
 _DEFAULT_RUN = """
-import sys, polars, discreet
-rows = polars.DataFrame({"u": [k // 3 for k in range(600)], "i": ["a", "b", "c"] * 200, "r": [1.0, 3.0, 5.0] * 200})
+import sys, tempfile, discreet
 named = {"user": "u", "item": "i", "rating": "r", "catalogue": ["a", "b", "c"], "rating_range": (1, 5)}
-discreet.EASE().fit(discreet.Ratings.from_frame(rows, **named), discreet.Budget(1.0, 1e-6))
+with tempfile.TemporaryDirectory() as folder:
+    file = f"{folder}/ratings.csv"
+    with open(file, "w") as rows:
+        rows.write("u,i,r\\n" + "".join(f"{k // 3},{'abc'[k % 3]},{1 + 2 * (k % 3)}\\n" for k in range(600)))
+    discreet.EASE().fit(discreet.Ratings.from_file(file, **named), discreet.Budget(1.0, 1e-6))
 print(*(f"{name} {module.__file__}" for name, module in sys.modules.items() if name.startswith("discreet.")), sep="\\n")
 """
 PUBLIC = (
