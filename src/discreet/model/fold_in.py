@@ -73,13 +73,18 @@ class Parts(NamedTuple):
 
 
 class _Equations(NamedTuple):
-    """``(sum f f^T + gram + diag(ridge)) x = sum t f + rhs``, of each user."""
+    """``(sum f f^T + gram + diag(ridge)) x = sum t f + rhs``, of each user.
+
+    ``first`` is each user's first coefficient, and ``shares`` what each rating adds to it; ``None``: it is solved for.
+    """
 
     features: Array
     targets: Array
     ridge: Floats
     gram: Floats | None = None
     rhs: Floats | None = None
+    first: Floats | float | None = 0.0
+    shares: Floats | float = 0.0
 
 
 class _Rule:
@@ -115,28 +120,18 @@ class _Linear(_Rule):
         """What is solved."""
         raise NotImplementedError
 
-    def _first(self, arrays: Arrays, rows: Rows) -> Floats | float | None:
-        """The first coefficient of each user; ``None`` where it is among what is solved for."""
-        return 0.0
-
     def coefficients(self, arrays: Arrays, rows: Rows, kind: type[np.floating]) -> Floats:
-        features, targets, ridge, gram, rhs = self._equations(arrays, rows, kind)
+        features, targets, ridge, gram, rhs, first, _ = self._equations(arrays, rows, kind)
         growth = rows.growth(self.count_exponent) if self.count_exponent else None
         solved = kernels.solve_rows(rows.indptr, rows.items, targets, features, ridge, growth, gram, rhs)
         whole: Floats = solved.astype(np.float64, copy=False)
-        first = self._first(arrays, rows)
         return whole if first is None else _after(first, whole)
 
     def parts(self, arrays: Arrays, rows: Rows) -> Parts:
         """By the terms of the right side: the solve is linear in the ratings."""
-        found = _split(self._equations(arrays, rows, np.float64), rows, self.count_exponent)
-        if self._first(arrays, rows) is None:
-            return found
-        return _padded(found, self._shares(arrays, rows))
-
-    def _shares(self, arrays: Arrays, rows: Rows) -> Floats | float:
-        """What each rating adds to the first coefficient."""
-        return 0.0
+        equations = self._equations(arrays, rows, np.float64)
+        found = _split(equations, rows, self.count_exponent)
+        return found if equations.first is None else _padded(found, equations.shares)
 
 
 @dataclass(frozen=True)
@@ -151,10 +146,7 @@ class Ridge(_Linear):
         ridge = np.full(1 + arrays.factors.shape[1], self.factor_penalty)
         ridge[0] = self.offset_penalty
         design = np.column_stack([np.ones(len(arrays.offsets)), arrays.factors]).astype(kind)
-        return _Equations(design, rows.above(arrays, kind), ridge)
-
-    def _first(self, arrays: Arrays, rows: Rows) -> None:
-        return
+        return _Equations(design, rows.above(arrays, kind), ridge, first=None)
 
     def shown(self, n_items: int) -> Floats:
         return np.ones(n_items)
@@ -202,18 +194,13 @@ class OwnMean(_Linear):
 
     def _equations(self, arrays: Arrays, rows: Rows, kind: type[np.floating]) -> _Equations:
         ridge = np.full(arrays.factors.shape[1], self.factor_penalty)
-        return _Equations(arrays.factors.astype(kind), rows.above(arrays), ridge)
-
-    def _first(self, arrays: Arrays, rows: Rows) -> Floats:
         counts, own = np.diff(rows.indptr), np.zeros(len(rows.indptr) - 1)
         filled = counts > 0
         if filled.any():
             sums = kernels.row_sums(rows.indptr, rows.values)
             own[filled] = sums[filled] / counts[filled] - arrays.centre
-        return own
-
-    def _shares(self, arrays: Arrays, rows: Rows) -> Floats:
-        return (rows.values - arrays.centre) / max(len(rows.values), 1)
+        shares = (rows.values - arrays.centre) / np.repeat(counts, counts)
+        return _Equations(arrays.factors.astype(kind), rows.above(arrays), ridge, first=own, shares=shares)
 
     def shown(self, n_items: int) -> Floats:
         return self.share
