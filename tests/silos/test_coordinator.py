@@ -13,6 +13,7 @@ from scipy import stats
 from discreet import Catalogue
 from discreet.errors import Refused, SettingsInvalid
 from discreet.methods.budgeted.private.contributions import BudgetedContributions
+from discreet.methods.budgeted.public.constants import BudgetedSettings
 from discreet.silos.server.coordinator import Coordinator
 from discreet.silos.shared.messages import AnswerMessage
 from tests.silos.worlds import Run, agree, asked, dump, world
@@ -87,7 +88,7 @@ def test_the_run_over_nothing_more_is_taken(run: Run) -> None:
 @pytest.mark.parametrize("noise", ["shares", "server"])
 def test_reopened_at_any_stage_the_run_ends_the_same(tmp_path: Path, noise: str) -> None:
     """Every party is closed and opened again between any two steps; bytes and model are those of a run without."""
-    agreement = agree(RATINGS, 3, noise=noise)
+    agreement = agree(RATINGS, 3, noise=noise, settings=BudgetedSettings(rank=2, rounds=1))
     calm = Run(tmp_path / "calm", RATINGS, agreement)
     wanted = calm.finish()
     wild = Run(tmp_path / "wild", RATINGS, agreement)
