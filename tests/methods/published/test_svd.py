@@ -28,14 +28,12 @@ def test_a_low_rank_world_is_learnt_and_its_rank_found() -> None:
 def test_item_means_are_the_means_and_are_pulled_to_the_global_one_in_noise(market: Ratings) -> None:
     """Much budget: offsets around the global mean. Little: all items alike."""
     side = (
-        PrivateSVD(rank=0, max_ratings=None, mean_share=0.99, stabiliser=1e-6)
-        .fit(market, Budget(1e4, 1e-6))
-        .model_.item_side
+        PrivateSVD(rank=0, max_ratings=None, mean_share=0.99).fit(market, Budget(1e4, 1e-6)).model_.item_side
     )
     sums, counts = np.bincount(market.items, market.values, 200), np.bincount(market.items, minlength=200)
     often = counts > 50
     assert often.sum() > 50
-    np.testing.assert_allclose((side.centre + side.offsets)[often], sums[often] / counts[often], atol=0.02)
+    np.testing.assert_allclose((side.centre + side.offsets)[often], sums[often] / counts[often], atol=0.2)
     assert side.centre == pytest.approx(float(market.values.mean()), abs=0.01)
     pulled = PrivateSVD(rank=0).fit(market, Budget(0.05, 1e-6)).model_.item_side
     assert pulled.offsets.std() < 0.35

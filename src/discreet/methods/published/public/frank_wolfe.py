@@ -45,6 +45,8 @@ __all__ = ["FRANK_WOLFE", "FrankWolfeSettings", "MomentQuery", "ProductQuery", "
 _SPREAD = 0.5
 # A product along a direction that does not stand so many deviations out of its noise says nothing.
 _DEVIATIONS = 3.0
+# eta, the length of the move that a product makes; the direction has length 1.
+_OJA_RATE = 3.0
 
 
 class FrankWolfeSettings(CentredSettings):
@@ -57,9 +59,8 @@ class FrankWolfeSettings(CentredSettings):
     eigenvector
         ``"exact"``: releases the items x items second moment and takes its first eigenvector. ``"oja"``: a noisy
         power method, in which nothing is larger than the ratings or the catalogue.
-    oja_steps, oja_rate
-        Gamma, products for one direction, and the length of the move that one of them makes (the direction has
-        length 1).
+    oja_steps
+        Gamma, products for one direction.
     row_clip
         L, bound on a user's row of errors and of fitted values; ``"auto"`` is half of the rating range's half-width
         times the root of ``typical_ratings``.
@@ -75,7 +76,6 @@ class FrankWolfeSettings(CentredSettings):
     rounds: Rounds = 12
     eigenvector: Literal["exact", "oja"] = "exact"
     oja_steps: Rounds = 4
-    oja_rate: Positive = 3.0
     row_clip: Positive | Auto = "auto"
     nuclear_bound: Positive | Auto = "auto"
     nuclear_scale: Positive = 4.0
@@ -176,13 +176,13 @@ def _oja(
     settings: FrankWolfeSettings, steps: Steps, name: str, mu: float, planned: int, rng: np.random.Generator
 ) -> _Step:
     """The last product gives the eigenvalue as well: no further release, where the poster has one."""
-    products, rate = settings.oja_steps, settings.oja_rate
+    products = settings.oja_steps
     direction, along, edge = _unit(rng.standard_normal(len(steps.directions))), 0.0, 0.0
     for number in range(1, products + 1):
         part = f"{name}, product {number}"
         noisy = yield ProductQuery(part, mu / math.sqrt(products), steps, direction, planned=planned)
         along = float((direction * noisy.product).sum())
-        direction = _unit(direction + rate * _unit(noisy.product))
+        direction = _unit(direction + _OJA_RATE * _unit(noisy.product))
         edge = _DEVIATIONS / noisy.mu if settings.skip_noise else 0.0
     return direction, along if along > edge else 0.0
 

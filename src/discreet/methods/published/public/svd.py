@@ -54,21 +54,14 @@ class SVDSettings(SampleSettings):
         Most factors; directions that do not stand out of the noise are left out.
     mean_share
         Share of mu^2 for item means (or counts, for clicks); ``"auto"`` is 0.2 for ratings and 0.1 for clicks.
-    stabiliser
-        An item's mean counts as many ratings at the global mean; ``"auto"``: 10 and ten deviations of the noise.
     user_stabiliser
         A user's own mean counts as many ratings without a residual.
-    entry_clip
-        B, bound on one residual, in the units of the ratings; ``"auto"`` is half of the rating range.
     row_clip
         L, bound on a user's row of residuals, in the units of the ratings; ``"auto"`` is 0.3 of the range's half-width
         times the root of ``typical_ratings``. Rows of clicks have length 1 and need none.
     offset_penalty, penalty
         Ridge on a user's offset and coefficients (whose variance is about 1); ``"auto"`` is 1 for ratings and 0.01 of
         the strongest factor's gravity for clicks.
-    gravity
-        Weight of unseen items as zeros (clicks); ``"auto"`` is 20 times the (released) mean share of items that a user
-        takes part with, at most 1.
     denoise
         Whether the diagonal is left out, directions that do not stand out of the noise are dropped and others scaled
         by their signal (ratings). Off: the first eigenvectors as they are, which is the published method.
@@ -76,13 +69,10 @@ class SVDSettings(SampleSettings):
 
     rank: Rank = 16
     mean_share: Share | Auto = "auto"
-    stabiliser: Positive | Auto = "auto"
     user_stabiliser: Positive = 5.0
-    entry_clip: Positive | Auto = "auto"
     row_clip: Positive | Auto = "auto"
     offset_penalty: Positive = 3.0
     penalty: Positive | Auto = "auto"
-    gravity: Positive | Auto = "auto"
     denoise: bool = True
 
 
@@ -141,8 +131,8 @@ def _ratings(settings: SVDSettings, facts: Facts, sample: Sample, first: float) 
     side, popularity = _means(settings, facts, sums)
     typical = min(settings.typical_ratings, sample.max_ratings)
     clip = typical_row_norm(facts, typical, _SPREAD) if settings.row_clip == "auto" else settings.row_clip
-    entry = facts.scale.half_width if settings.entry_clip == "auto" else settings.entry_clip
-    said = sample, side.centre, side.offsets, settings.user_stabiliser, entry, clip
+    # B, bound on one residual: half of the rating range.
+    said = sample, side.centre, side.offsets, settings.user_stabiliser, facts.scale.half_width, clip
     moment = yield ResidualMomentQuery("second moment", remaining(facts.mu, first), *said, planned=2)
     if not settings.denoise:
         factors = leading(moment.matrix, settings.rank)[1]
@@ -158,10 +148,7 @@ def _means(settings: SVDSettings, facts: Facts, noisy: NoisySums) -> tuple[ItemS
     (sums, counts, noise), scale = noisy, facts.scale
     popularity = ItemWeights.first(counts, np.full(len(counts), noise))
     mean = min(max(float(sums.sum()) / popularity.total, -1.0), 1.0)
-    stabiliser = settings.stabiliser
-    if stabiliser == "auto":
-        stabiliser = _STABLE_RATINGS + _STABLE_NOISE * noise
-    offsets = (sums - mean * counts) / (np.maximum(counts, 0.0) + stabiliser)
+    offsets = (sums - mean * counts) / (np.maximum(counts, 0.0) + (_STABLE_RATINGS + _STABLE_NOISE * noise))
     side = ItemSide(
         scale,
         scale.middle + scale.half_width * mean,
@@ -179,8 +166,8 @@ def _clicks(settings: SVDSettings, facts: Facts, sample: Sample, first: float) -
     moment = yield ChosenMomentQuery("second moment", remaining(facts.mu, first), sample, n_items, planned=2)
     # A user's row has length 1, so the diagonal adds up to the number of users; this is its noise.
     users = max(float(np.trace(moment.matrix)), math.sqrt(n_items) / moment.mu)
-    typical = min(1.0, 20.0 * popularity.total / (users * n_items))
-    gravity = typical if settings.gravity == "auto" else settings.gravity
+    # Weight of unseen items as zeros: 20 times the mean share of items that a user takes part with, at most 1.
+    gravity = min(1.0, 20.0 * popularity.total / (users * n_items))
     taken = popularity.positive()
     factors = click_factors(moment.matrix, 1.0 / moment.mu, settings.rank, gravity)
     rule = Clicks(gravity, 0.01 if settings.penalty == "auto" else settings.penalty)
