@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sqlite3
 import threading
@@ -241,3 +242,32 @@ def test_a_task_ends_in_a_model_that_every_command_reads(tmp_path: Path) -> None
     assert json.loads(scored.stdout)
     similar = _everyday("similar", model, "--item", "film-3")
     assert "stand out" in similar.stdout
+
+
+def test_count_delete_back_up_and_restore(tmp_path: Path) -> None:
+    items = tmp_path / "items.csv"
+    items.write_text("item\n" + "".join(f"film-{number}\n" for number in range(10)))
+    copy, new = tmp_path / "copy.sqlite", tmp_path / "new.sqlite"
+    options = ("--rating-range", "1", "5", "--epsilon", "2", "--catalogue", str(items), "--minimum", "2")
+    with Running(tmp_path / "s.sqlite") as server:
+        _run("task", "create", server.url, "films", *options, "--enough", "9", "--hours", "5", "--json")
+        config = json.loads(server.ask("GET", "/v1/tasks/films/config")[1])
+        assert (config["enough"], config["hours"]) == (9, 5.0)
+        for device in itertools.islice(asked_devices(server.question()), 3):
+            assert server.report(device, 1)[0] == 200
+        assert _run("task", "count", server.url, "films", "--json") == {
+            "task": "films",
+            "round": 1,
+            "reports": 3,
+            "minimum": 2,
+            "released": [],
+        }
+        assert "is open" in _refusal("task", "delete", server.url, "films", "--all")
+        assert server.close()[0] == 200
+        assert _run("task", "delete", server.url, "films", "--json") == {"task": "films", "deleted": 3}
+        assert _run("backup", "--store", str(server.store), "--out", str(copy), "--json")["out"] == str(copy)
+    assert _run("restore", str(copy), "--store", str(new), "--json") == {"store": str(new), "tasks": 1}
+    assert "is there already" in _refusal("restore", str(copy), "--store", str(new))
+    assert "there is no store" in _refusal(
+        "backup", "--store", str(tmp_path / "no"), "--out", str(tmp_path / "x")
+    )

@@ -102,23 +102,6 @@ def test_one_row_a_user_for_their_holder_alone(
         assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
 
 
-def test_from_which_rating_up_a_row_should_come_back(
-    run: Run, explicit_model: Path, files: tuple[Path, Path]
-) -> None:
-    arguments = ("evaluate", explicit_model, files[1], "--history", files[0], *COLUMNS)
-    content = json.loads(run(*arguments, "--relevant", 5, "--json").stdout)
-    assert (content["relevant"], content["holder"]["with_relevant"]) == (5.0, 1)
-    assert "relevant: 5 and more" in run(*arguments, "--relevant", 5).stdout
-
-
-def test_a_test_that_is_the_history_is_told_of(
-    run: Run, explicit_model: Path, files: tuple[Path, Path]
-) -> None:
-    result = run("evaluate", explicit_model, files[0], "--history", files[0], *COLUMNS, "--json")
-    assert "5 of 5 test rows are in the history too" in result.stderr
-    assert "too" not in result.stdout
-
-
 def _ranker(path: Path, best: int, goal: str) -> Path:
     """A saved model of ratings that puts one of twelve items first for everybody."""
     model = make_model("explicit")

@@ -52,7 +52,7 @@ def test_where_a_gpu_half_is_said_to_be_there_is_one() -> None:
 
 def test_the_command_line_refuses_in_words(tmp_path: Path) -> None:
     given = ["train", "none.csv", "--user", "u", "--item", "i", "--catalogue", "none.csv", "--epsilon", "1"]
-    given += ["--delta", "1e-6", "--out", str(tmp_path / "model"), "--implicit"]
+    given += ["--delta", "1e-6", "--out", str(tmp_path / "model")]
     for more, words in (
         (["--device", "tpu"], "no device 'tpu'"),
         (["--device", "cuda", "--method", "dpals"], "the method dpals has no GPU kernels"),
