@@ -15,8 +15,8 @@ from discreet.model import Model
 from discreet.model.folder import describe
 from discreet.model.storage import item_side_to_bytes, side_from_bytes
 from discreet.statements import write_document
+from discreet.statements.document import text_lines
 from discreet.statements.page import page
-from discreet.statements.text import text_lines
 from tests.conformance.runs import same
 from tests.hostile.byte_mutations import damage
 from tests.hostile.json_mutations import mutate_json

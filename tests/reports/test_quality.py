@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.evaluation import evaluate_ranking, evaluate_ratings
-from discreet.reports.quality import quality_of
-from discreet.reports.report import knowledge_of, neighbours_of, table_facts
+from discreet.reports.report import knowledge_of, neighbours_of, quality_of, table_facts
 from tests.reports.conftest import Case
 
 

@@ -14,8 +14,8 @@ import pytest
 from discreet.errors import ModelInvalid
 from discreet.privacy.statement import Statement
 from discreet.statements import Document, write_document
+from discreet.statements.document import text_lines
 from discreet.statements.page import page
-from discreet.statements.text import text_lines
 from discreet.statements.words import answers, headline, in_a_hundred
 from discreet.version import __version__
 from tests.model.models import make_model

@@ -17,8 +17,8 @@ import pytest
 from discreet.privacy.costs import Carried, Price, RunCost
 from discreet.privacy.statement import Statement
 from discreet.statements import Document, write_document
+from discreet.statements.document import text_lines
 from discreet.statements.page import page
-from discreet.statements.text import text_lines
 from tests.statements.test_stored_models import FIXTURES, MODELS
 
 VOID = {"meta", "br", "rect", "path", "polyline"}

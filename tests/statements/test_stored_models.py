@@ -12,8 +12,8 @@ from discreet.errors import ModelInvalid
 from discreet.model import Model
 from discreet.model.storage import VERSION
 from discreet.statements import write_document
+from discreet.statements.document import text_lines
 from discreet.statements.page import page
-from discreet.statements.text import text_lines
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "models"
 MODELS = sorted(path.name for path in FIXTURES.iterdir() if path.is_dir())

@@ -30,8 +30,8 @@ from discreet.privacy.ledger import Charges, Ledger
 from discreet.reports.page import page as report_page
 from discreet.reports.report import make_report
 from discreet.statements import Document, write_document
+from discreet.statements.document import text_lines
 from discreet.statements.page import card, page
-from discreet.statements.text import text_lines
 from discreet.statements.words import in_a_hundred
 from discreet.web.page import _words
 

@@ -23,8 +23,8 @@ from discreet.model.folder import describe
 from discreet.reports import make_report
 from discreet.reports import page as report_page
 from discreet.statements import Document, write_document
+from discreet.statements.document import text_lines
 from discreet.statements.page import page
-from discreet.statements.text import text_lines
 from discreet.statements.words import headline
 
 if TYPE_CHECKING:

@@ -12,11 +12,9 @@ from markupsafe import Markup
 
 from discreet.pictures import STYLE as PICTURES
 from discreet.pictures import Axis, Chart
-from discreet.reports.quality import Quality
-from discreet.reports.report import Knowledge, Report
-from discreet.statements.document import costs
+from discreet.reports.report import Knowledge, Quality, Report
+from discreet.statements.document import costs, identity
 from discreet.statements.page import POLICY, STYLE, TEMPLATES
-from discreet.statements.text import identity
 from discreet.statements.words import alone, answers, attack_sentence, headline
 
 __all__ = ["page"]

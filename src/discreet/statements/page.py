@@ -14,9 +14,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from discreet.statements.document import Cost, Document, costs
+from discreet.statements.document import Cost, Document, costs, identity
 from discreet.statements.lines import selection_words
-from discreet.statements.text import identity
 from discreet.statements.words import (
     alone,
     answers,
