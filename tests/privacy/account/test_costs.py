@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 
 from discreet.privacy.accounting import delta_from, epsilon_from
 from discreet.privacy.budget import Budget
-from discreet.privacy.costs import Cost, Selected, Selection, mu_of_pure
+from discreet.privacy.costs import Cost, Selected, Selection, mu_of_pure, shared_delta
 
 
 def exact_delta(mu: float, pures: tuple[float, ...], epsilon: float) -> float:
@@ -126,6 +126,15 @@ def test_every_kind_of_cost_counts_beside_the_others(
         assert epsilon >= Cost.together(some).epsilon(1e-6) * (1.0 - 1e-12)
     if tuned:
         assert epsilon >= Cost.together(chosen).epsilon(1e-6 - direct) * (1.0 - 1e-12)
+
+
+def test_a_sum_has_the_mu_of_all_and_stands_at_a_delta_that_direct_ones_leave() -> None:
+    assert Cost(mu=0.3, pure=(0.5, 0.2)).gaussian_mu == pytest.approx(
+        math.hypot(0.3, mu_of_pure(0.5), mu_of_pure(0.2))
+    )
+    assert shared_delta([1e-6, 2e-6], 1e-6) == 2e-6
+    assert shared_delta([1e-6, 2e-6], 1.1e-6) == pytest.approx(3e-6)
+    assert shared_delta([0.7, 0.6], 0.7) < 1.0
 
 
 @given(epsilon=st.floats(0.05, 20.0), delta=st.floats(1e-9, 1e-3))
