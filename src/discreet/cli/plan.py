@@ -100,16 +100,30 @@ def _show(found: Plan, picture: Path | None) -> None:
         f"Made-up markets: {sizes.users:,} users, {sizes.items:,} items, {sizes.ratings_per_user:g} {feedback} a user, "
         f"a tenth held out; delta {found.delta:g}. {found.measure}, {better} is better."
     )
-    rows = [_row(one.name, one, "0 %" if one is found.baseline else "") for one in found.baselines]
+    rows: list[tuple[str, ...]] = [
+        _row(one.name, one, "0 %" if one is found.baseline else "") for one in found.baselines
+    ]
     for one in found.private:
         gain = found.gain(one)
-        rows.append(_row(f"private, {one.name}", one, "" if gain is None else f"{100 * gain:.0f} %"))
+        rows.append(
+            _row(f"private, {one.name}", one, "" if gain is None else f"{100 * gain:.0f} %")
+            + _cost(found, one)
+        )
     rows.append(_row(found.not_private.name, found.not_private, "100 %" if found.worth else ""))
-    numbers = ("mean", "range", "of the way")
-    show_table(rows, ("model", *numbers), right=numbers)
+    numbers = ("mean", "range", "of the way", *(("head", "MB", "seconds") if sizes.goal == "rank" else ()))
+    width = len(numbers) + 1
+    show_table((row + ("",) * (width - len(row)) for row in rows), ("model", *numbers), right=numbers)
     drawn = () if picture is None else (f"The curve is in {picture}",)
     for line in (*recommendation(found), "", *reservations(found), *drawn):
         printer().print(line)
+
+
+def _cost(found: Plan, one: Outcome) -> tuple[str, ...]:
+    """Head, memory and seconds of training for lists."""
+    memory, seconds = found.memory_mb(one), found.seconds_of(one)
+    if one.head is None or memory is None or seconds is None:
+        return ()
+    return f"{one.head:,}", f"{memory:,.0f}", f"{seconds:.2g}" if seconds < 10.0 else f"{seconds:,.0f}"
 
 
 def _row(name: str, one: Outcome, share: str) -> tuple[str, str, str, str]:

@@ -22,6 +22,8 @@ from discreet.evaluation import evaluate_ranking, evaluate_ratings
 from discreet.methods.als import ALS
 from discreet.methods.registry import default_method
 from discreet.model import Model
+from discreet.model.item_weights import ItemWeights
+from discreet.model.start import sums_of
 from discreet.pictures import Axis, Chart
 from discreet.planning.worlds import TEMPERS, USUAL_SPREAD, Sizes, draw_market
 from discreet.privacy.accounting import epsilon_from, mu_from
@@ -42,17 +44,27 @@ _AT = 20  # length of the lists, where the goal is to rank
 _HALF, _MOST = 0.5, 0.9
 _MOST_RATINGS, _QUICK_RATINGS = 1_200_000, 200_000
 _FEWEST_USERS, _HELD_OUT, _LIST_RANK = 500, 0.1, 8
+# Bytes that training for lists takes: always, for each rating, and for each two items of the head; additions a second.
+# As `benchmarks/list_speed.py` finds them.
+_ALWAYS, _PER_RATING, _PER_PAIR = 250e6, 36.0, 48.0
+_ADDED_A_SECOND = 5e8
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A way to predict, and its score in each market; ``None`` where the budget was too small to train with."""
+    """A way to predict, and its score in each market; ``None`` where the budget was too small to train with.
+
+    Of private lists also of how many items pairs were counted (the head), and how many seconds training took: the most
+    of all markets.
+    """
 
     name: str
     epsilon: float | None
     scores: tuple[float | None, ...]
+    head: int | None = None
+    seconds: float | None = None
 
     @property
     def known(self) -> list[float]:
@@ -100,6 +112,23 @@ class Plan:
         """The best that is to be had without learning about tastes."""
         return self.baselines[-1]
 
+    def memory_mb(self, outcome: Outcome) -> float | None:
+        """About what training with all users takes at most."""
+        if outcome.head is None:
+            return None
+        ratings, pairs = self.sizes.users * self.sizes.ratings_per_user, outcome.head * (outcome.head - 1) / 2
+        return (_ALWAYS + _PER_RATING * ratings + _PER_PAIR * pairs) / 1e6
+
+    def seconds_of(self, outcome: Outcome) -> float | None:
+        """About what training with all users takes on this machine: pairs of those who were not simulated come on top.
+
+        Some people have many more ratings than others, so twice the pairs of an average person are counted for each.
+        """
+        if outcome.seconds is None:
+            return None
+        more = self.sizes.users - self.simulated_users
+        return outcome.seconds + more * self.sizes.ratings_per_user**2 / _ADDED_A_SECOND
+
     def gain(self, outcome: Outcome) -> float | None:
         """Which share of the way from the baseline to the model without privacy was gone, over all markets."""
         if outcome.mean is None or outcome.mean == self.baseline.mean:
@@ -137,7 +166,16 @@ class Plan:
             },
             "baselines": [one.to_dict() for one in self.baselines],
             "not_private": self.not_private.to_dict(),
-            "private": [{**one.to_dict(), "gain": self.gain(one)} for one in self.private],
+            "private": [
+                {
+                    **one.to_dict(),
+                    "gain": self.gain(one),
+                    "head": one.head,
+                    "memory_mb": self.memory_mb(one),
+                    "seconds": self.seconds_of(one),
+                }
+                for one in self.private
+            ],
             "seconds": round(self.seconds, 3),
         }
 
@@ -170,20 +208,32 @@ def plan(
     simulated = simulated_users(sizes, quick)
     found: list[list[float | None]] = [[] for _ in budgets]
     baselines: dict[str, list[float]] = {}
+    heads: list[list[int]] = [[] for _ in budgets]
+    seconds = [0.0] * len(budgets)
     for number, temper in enumerate(TEMPERS):
         stage = f"market {number + 1} of {len(TEMPERS)}: {temper.name}"
         market = draw_market(sizes, simulated, temper, rng + number)
         train, test = by_rating(market, (1.0 - _HELD_OUT, _HELD_OUT), rng=rng + number)
         for done, (budget, scores) in enumerate(zip(budgets, found, strict=True)):
             progress(stage, done, len(budgets))
+            begun = time.perf_counter()
             model = _trained(goal, train, budget, sizes.users / simulated)
+            if model is not None and isinstance(model.item_side, ItemWeights):
+                heads[done].append(len(sums_of(model).head))
+                seconds[done] = max(seconds[done], time.perf_counter() - begun)
             scores.append(
                 None if model is None else _scored(goal, model, train, test, baselines, first=done == 0)
             )
         progress(stage, len(budgets), len(budgets))
     private = tuple(
-        Outcome(f"epsilon {budget.epsilon:g}", budget.epsilon, tuple(scores))
-        for budget, scores in zip(budgets, found, strict=True)
+        Outcome(
+            f"epsilon {budget.epsilon:g}",
+            budget.epsilon,
+            tuple(scores),
+            max(head, default=None),
+            took if head else None,
+        )
+        for budget, scores, head, took in zip(budgets, found, heads, seconds, strict=True)
         if budget is not None
     )
     return Plan(
@@ -260,6 +310,10 @@ def reservations(plan: Plan) -> list[str]:
             f"{USUAL_SPREAD:g} of the range); between published sets it differs by a tenth up and down."
         )
     if sizes.goal == "rank":
+        said.append(
+            "The head is of how many items pairs are counted. Memory and seconds are about what training takes with "
+            "all users on this machine, in memory; from blocks on disk (--blocks) it takes less memory."
+        )
         said.append(
             "How high recall is differs from catalogue to catalogue by more than privacy changes it: look at the way "
             "from popularity to the model without privacy, not at the numbers themselves."
