@@ -151,7 +151,7 @@ MUTANTS = (
         'total = f"epsilon {round_up(known.epsilon)} at delta {round_up(known.delta)}{cap_words(known)}"',
         'total = f"epsilon {round_up(known.earlier_epsilon)} at delta {round_up(known.delta)}{cap_words(known)}"',
         "what is spent includes the run that says so",
-        (*_T_DOCUMENT, "privacy/test_statement.py"),
+        _T_CARRIED,
     ),
     Mutant(
         "what is left of the budget without this run",
@@ -263,7 +263,7 @@ MUTANTS = (
         "return None if self.selections else compose([self.mu, *map(mu_of_pure, self.pure)])",
         "return None if self.selections else self.mu",
         "mu covers pure runs too",
-        (*_T_COSTS, *_T_CARRIED),
+        _T_CARRIED,
     ),
     Mutant(
         "direct deltas never raise the delta that is stated",
@@ -295,7 +295,7 @@ MUTANTS = (
         "if (known.name, known.price.mu, known.price.delta) != (charge.name, charge.mu, charge.delta):",
         "if False:",
         "a resumed run goes the way that it has paid for",
-        (*_T_LEDGER, "engines/test_checkpoint.py"),
+        _T_RUNS,
     ),
     Mutant(
         "a ledger's epsilon of the mean group",
@@ -311,6 +311,6 @@ MUTANTS = (
         "return Cost.together([self.spent, self.together])",
         "return Cost.together([self.together])",
         "a plan stands on what is spent",
-        (*_T_LEDGER, *_T_COSTS, "cli/test_ledger.py"),
+        _T_RUNS,
     ),
 )

@@ -61,6 +61,9 @@ def test_runs_compose_whatever_their_kind() -> None:
     assert gaussian.epsilon == pytest.approx(exact, rel=1e-12)
     assert gaussian.epsilon is not None
     assert gaussian.epsilon < (both.epsilon or 0.0) <= gaussian.epsilon + 0.5 + 1e-12
+    assert both.mu is not None
+    assert gaussian.mu is not None
+    assert both.mu > gaussian.mu
     assert both.own == now.own
     assert Statement.from_json(both.to_json()) == both
     again = both.carrying(Carried(runs=(cost(model=DIGEST), pure)))
@@ -115,3 +118,9 @@ def test_a_ledger_in_which_all_runs_cost_less_than_some_is_refused() -> None:
     assert EarlierRuns(epsilon=1.0, **fields).epsilon == 1.0
     with pytest.raises(ValidationError, match="cannot cost less"):
         EarlierRuns(epsilon=0.9, **fields)
+
+
+def test_what_a_statement_says_of_its_ledger_includes_the_run_that_says_so() -> None:
+    fields = {"ledger": "shop", "runs": 1, "earlier_epsilon": 1.5, "delta": 1e-6, "head": "0" * 64}
+    words = " ".join(str(made().with_earlier(EarlierRuns(epsilon=2.5, **fields))).split())
+    assert "1 earlier run on the same data cost epsilon 1.5; with this one epsilon 2.5 at delta 1e-6" in words

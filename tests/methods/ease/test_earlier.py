@@ -212,3 +212,15 @@ def test_a_model_without_its_sums_is_refused_as_a_start() -> None:
         EASE().fit(ratings, BUDGET, start=bare)
     with pytest.raises(SettingsInvalid, match="the model to start from is one of popularity"):
         EASE().fit(ratings, BUDGET, start=replace(bare, method="popularity"))
+
+
+def test_items_that_the_earlier_run_did_not_have_have_no_place_in_its_head() -> None:
+    model = fit(clubs(200, seed=0)[0], 1)
+    place = np.full(ITEMS, -1)
+    place[sums(model).head] = np.arange(len(sums(model).head))
+    known = np.flatnonzero(place >= 0)[[3, 1, -1]]
+    names = [NAMES[known[0]], "new", NAMES[known[1]], "newer", NAMES[known[2]]]
+    earlier = EarlierSums.of(model, Catalogue(names))
+    assert earlier.known.tolist() == [True, False, True, False, True]
+    assert earlier.places.tolist() == [place[known[0]], -1, place[known[1]], -1, place[known[2]]]
+    assert not earlier.counts[~earlier.known].any()

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from discreet import Budget, LedgerFile
-from discreet.errors import BudgetExceeded, BudgetInvalid, SettingsInvalid
-from discreet.privacy.account.ledger_file import open_run
+from discreet.errors import BudgetExceeded, BudgetInvalid, LedgerInvalid, SettingsInvalid
+from discreet.privacy.account.account import Plan
+from discreet.privacy.account.ledger_file import ResumedRun, open_run
 from discreet.privacy.accounting import epsilon_from
-from discreet.privacy.costs import Carried, Price, RunCost
+from discreet.privacy.costs import Carried, Cost, Price, RunCost
+from discreet.privacy.ledger import Charge
 
 BUDGET = Budget(1.0, 1e-6)
 WHOLE = Price(kind="gaussian", mu=BUDGET.mu)
@@ -99,3 +101,26 @@ def test_a_ledgers_sum_is_at_the_delta_that_the_statement_gives_for_the_same_run
     with ledger.begin(BUDGET, WHOLE, method="m", adaptive=False, carried=Carried(runs=(first,))) as run:
         assert run.earlier.delta == 1e-5
         assert run.earlier.epsilon == pytest.approx(epsilon_from(BUDGET.mu * math.sqrt(2.0), 1e-5))
+
+
+def test_a_resumed_run_goes_the_way_that_it_has_paid_for(ledger: LedgerFile) -> None:
+    half = Price(kind="gaussian", mu=0.5 * BUDGET.mu)
+    for name in ("counts", "pairs"):
+        with ledger.begin(BUDGET, WHOLE, method="m", adaptive=False, run="ab" * 16) as run:
+            if not run.charges:
+                run.pay("counts", half)
+            resumed = ResumedRun(run, released=1, intended=False)
+            charge = Charge(name, half.mu, 0.0, 0.0, {})
+            if name == "counts":
+                resumed.charge(charge)
+            else:
+                with pytest.raises(LedgerInvalid, match="another run"):
+                    resumed.charge(charge)
+            run.end("stopped")
+        assert len(ledger.account().runs["ab" * 16].charges) == 1
+
+
+def test_a_plan_stands_on_what_is_spent() -> None:
+    plan = Plan(Cost(mu=0.7, delta=1e-8), BUDGET, 2)
+    assert plan.after.mu == pytest.approx(math.sqrt(0.7**2 + 2.0 * BUDGET.mu**2))
+    assert plan.after.delta == 1e-8
