@@ -48,16 +48,6 @@ def test_an_unknown_name_is_refused_with_the_nearest_that_the_method_has(
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_parameters_are_named_and_shown_by_the_signature(name: str) -> None:
-    cls = METHODS[name]
-    with pytest.raises(SettingsInvalid, match=rf"parameters of {cls.__name__} are given by name"):
-        cls(8)  # type: ignore[call-arg]
-    shown = inspect.signature(cls).parameters
-    assert {key: one.default for key, one in shown.items()} == cls().get_params()
-    assert {one.kind for one in shown.values()} == {inspect.Parameter.KEYWORD_ONLY}
-
-
-@pytest.mark.parametrize("name", METHODS)
 def test_every_parameter_is_checked_and_documented_once(name: str) -> None:
     """Neither no number nor an object; and its words stand in the settings class alone."""
     cls = METHODS[name]

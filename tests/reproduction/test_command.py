@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -112,18 +110,3 @@ def test_a_damaged_record_is_named(
 )
 def test_mistakes_are_refused(refused: Callable[..., str], arguments: list[str], message: str) -> None:
     assert message in refused(*arguments)
-
-
-def test_it_runs_as_a_module_and_calls_itself_by_that_name() -> None:
-    def call(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "reproduction", *words]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-
-    shown = call("--help")
-    assert shown.returncode == 0
-    assert shown.stdout.startswith("Usage: python -m reproduction [OPTIONS] [NAME]...")
-    assert "discreet reproduce" not in shown.stdout
-    wrong = call("figure-99")
-    assert wrong.returncode == 2
-    assert wrong.stdout == ""
-    assert wrong.stderr.startswith("Error: no experiment is called 'figure-99'")

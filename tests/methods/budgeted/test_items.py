@@ -66,20 +66,6 @@ def test_features_lead_to_a_map_and_doubt(model: Model) -> None:
     assert 0.0 < side.feature_map.noise_ratio <= 1.0
 
 
-def test_new_items_are_guessed_in_the_right_direction(made: Made, model: Model) -> None:
-    longer = model.with_items(NEW, {"kind": [f"k{kind}" for kind in range(KINDS)]})
-    side = longer.item_side
-    offsets, factors = side.offsets[ITEMS:], side.factors[ITEMS:]
-    assert np.corrcoef(offsets, LEVELS)[0, 1] > 0.95
-    assert 0.6 < np.polyfit(LEVELS, offsets, 1)[0] < 1.1
-    for kind in range(KINDS):
-        own = side.factors[:ITEMS][made.kind == kind].mean(axis=0)
-        assert own @ factors[kind] > 0.85 * np.linalg.norm(own) * np.linalg.norm(factors[kind])
-    # How new kinds relate to each other is how true ones do.
-    true, guessed = made.traits @ made.traits.T, factors @ factors.T
-    assert np.corrcoef(true.ravel(), guessed.ravel())[0, 1] > 0.9
-
-
 def test_rare_items_are_in_more_doubt(made: Made, model: Model) -> None:
     doubt = model.item_side
     assert doubt.noise_ratio is not None

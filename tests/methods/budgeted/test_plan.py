@@ -10,7 +10,6 @@ from discreet.methods.budgeted.public.plan import (
     Activity,
     choose_rank,
     items_in_use,
-    noise_ratio,
     round_shares,
 )
 from discreet.methods.shared.public.item_weights import ItemWeights
@@ -29,13 +28,6 @@ def test_shares_sum_to_one_and_grow() -> None:
     assert math.fsum(shares) == pytest.approx(1.0, abs=1e-12)
     assert len(shares) == 7
     assert all(later > earlier for earlier, later in itertools.pairwise(shares))
-
-
-def test_the_noise_ratio_is_the_noise_of_an_average_item() -> None:
-    """Checked against the mechanism itself: weight 1/sqrt(k) per rating, n k / m users an item, noise 1/mu."""
-    users, per_user, items, mu = 5_000.0, 64.0, 400, 0.7
-    weight_of_item = users * per_user / items / math.sqrt(per_user)
-    assert noise_ratio(crowd(users, per_user), items, mu) == pytest.approx(1 / mu / weight_of_item)
 
 
 def test_rank_grows_with_budget_and_users_and_falls_with_items() -> None:

@@ -10,7 +10,7 @@ import pytest
 from discreet import DPALS, Budget, BudgetedALS, Catalogue, Model, Ratings
 from discreet.data import synthetic
 from discreet.errors import SettingsInvalid
-from discreet.methods.budgeted.public.earlier import best_drift, prior_offsets, prior_popularity
+from discreet.methods.budgeted.public.earlier import prior_offsets, prior_popularity
 from discreet.methods.shared.public.item_weights import ItemWeights
 from discreet.model.start import Start
 from discreet.privacy.accounting import compose, epsilon_from
@@ -152,18 +152,3 @@ def test_popularity_follows_an_earlier_model_that_predicts_it_and_no_other(start
         found = prior_popularity(released, start)
         error = np.square(found.estimate - real).mean() / np.square(released.estimate - real).mean()
         assert least < error < most
-
-
-def test_drift_is_read_off_what_was_released() -> None:
-    rng = np.random.default_rng(4)
-    doubt = rng.lognormal(0.0, 1.5, 2_000)
-    doubt /= doubt.mean()
-    weight, variance = np.full(2_000, 10.0), np.ones(2_000)
-    found = []
-    for drift in (0.0, 20.0):
-        signal = np.sqrt(doubt + drift)[:, None] * rng.standard_normal((2_000, 3))
-        found.append(
-            best_drift(weight[:, None] * signal + rng.standard_normal((2_000, 3)), weight, variance, doubt)
-        )
-    assert found[0] <= 0.1
-    assert found[1] == 10.0

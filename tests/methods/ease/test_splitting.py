@@ -123,28 +123,6 @@ def test_chance_among_people_is_added_where_a_pair_is_frequent() -> None:
     assert np.abs(variance / wanted - 1.0).max() < 6.0 * np.sqrt(2.0 / len(drawn))
 
 
-def test_how_sure_it_is_follows_from_the_noise_alone() -> None:
-    """Of a judge that is nothing but noise, the linear part has the variance that is said."""
-    rng, (_, mass) = np.random.default_rng(3), truth()
-    weights = rng.standard_normal((ORDER, ORDER)).astype(np.float32)
-    np.fill_diagonal(weights, 0.0)
-    nothing = np.zeros((ORDER, ORDER), np.float32)
-    deviations = np.array(
-        [one(weights, released(rng, nothing, SIGMA), mass, SIGMA**2).deviations[0] for _ in range(2_000)]
-    )
-    assert abs(deviations.mean()) < 6.0 / np.sqrt(2_000)
-    assert abs(deviations.var() - 1.0) < 6.0 * np.sqrt(2.0 / 2_000)
-
-
-def test_weights_that_are_all_zero_explain_nothing() -> None:
-    pairs, mass = truth()
-    found = one(np.zeros_like(pairs), pairs, mass, 1.0)
-    assert [found.linear[0], found.square[0], found.spread[0], found.gains[0], found.deviations[0]] == [
-        0.0
-    ] * 5
-    assert found.chosen is None
-
-
 def test_how_far_two_are_apart_by_the_noise_follows_from_it_alone() -> None:
     """The difference of what two explain, each at its own scale, moves as far as is said from one judge to another."""
     rng, (pairs, mass) = np.random.default_rng(8), truth()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet.catalogue import CLICKS, Catalogue
-from discreet.errors import BudgetInvalid, RatingsInvalid, Refused, SettingsInvalid
+from discreet.errors import RatingsInvalid, Refused, SettingsInvalid
 from discreet.methods.prototypes.private.silo import PrivatePrototypes
 from discreet.methods.prototypes.public.message import PrototypeMessage
 from discreet.methods.prototypes.public.server import build_model
@@ -21,14 +21,13 @@ from discreet.model.fold_in import NonNegative
 from discreet.privacy.promise import Release
 from discreet.privacy.pure.noise import PureNoise
 from discreet.privacy.statement import Statement
-from discreet.silos.shared.agreement import Agreement, PrototypeAgreement, load_agreement
+from discreet.silos.shared.agreement import PrototypeAgreement
 from discreet.silos.shared.messages import decode_prototypes
 from discreet.silos.shared.outcome import encode_model, open_model
 from discreet.types import Floats
 from tests.methods.prototypes.runs import CATALOGUE, SETTINGS, Run, agree, dump, part
 from tests.methods.prototypes.worlds import hostile, ratings, silo
-from tests.silos.worlds import agree as agree_on_als
-from tests.silos.worlds import noise_key, world
+from tests.silos.worlds import noise_key
 
 SILOS = ("silo-00", "silo-01", "silo-02")
 
@@ -167,21 +166,6 @@ def test_a_silo_that_is_too_small_says_so_once_and_for_one_charge(tmp_path: Path
             again.answer()
         assert str(second.value) == str(first.value), "another noisy count would have cost again"
         run.close()
-
-
-def test_an_agreement_is_known_by_its_method(tmp_path: Path) -> None:
-    prototypes, als = agree(), agree_on_als(world(users=50), 3)
-    prototypes.save(tmp_path / "prototypes.json")
-    als.save(tmp_path / "als.json")
-    assert load_agreement(tmp_path / "prototypes.json") == prototypes
-    assert load_agreement(tmp_path / "als.json") == als
-    with pytest.raises(SettingsInvalid, match="method"):
-        Agreement.load(tmp_path / "prototypes.json")
-    lloyd = PrototypeSettings(clustering="lloyd", delta=1e-5)
-    assert (prototypes.delta, agree(settings=lloyd).delta) == (0.0, 1e-5)
-    for wrong in ({"epsilon": 0.0}, {"settings": PrototypeSettings(clustering="lloyd", delta=0.1)}):
-        with pytest.raises(BudgetInvalid):
-            agree(**wrong)
 
 
 @pytest.mark.parametrize(

@@ -56,11 +56,3 @@ def test_the_lowest_numbers_are_kept_and_ties_go_by_item() -> None:
     )
     kept = keep_lowest(ratings, np.array([5.0, 1.0, 1.0, 0.0, 9.0, 9.0]), 2)
     np.testing.assert_array_equal(kept, [False, True, False, True, True, True])
-
-
-def test_users_without_ratings_are_passed_over() -> None:
-    ratings = Ratings.from_arrays(
-        np.array([0, 0, 3, 3]), np.array([0, 1, 2]), np.ones(3), catalogue=range(3), rating_range=None
-    )
-    assert sample_uniform(ratings, 2, 0).sum() == 2
-    assert len(draw_numbers(ratings.keep(np.zeros(3, bool)), 0)) == 0

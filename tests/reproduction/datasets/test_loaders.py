@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from discreet.data import Ratings
-from discreet.errors import CatalogueMissing, RatingsInvalid, SettingsInvalid
+from discreet.errors import RatingsInvalid, SettingsInvalid
 from reproduction.datasets import loaders as datasets
 from reproduction.datasets.loaders import Edition
 
@@ -59,13 +59,6 @@ def test_movielens_with_commas(tmp_path: Path) -> None:
     assert titles(ratings) == {2: "American President, The (1995)", 29: 'Say "Ah"', 31: "Café"}
 
 
-def test_movielens_needs_its_film_list(tmp_path: Path) -> None:
-    for edition, files, films in (("1m", ML_DAT, "movies.dat"), ("20m", ML_CSV, "movies.csv")):
-        folder = write(tmp_path / edition, {name: text for name, text in files.items() if name != films})
-        with pytest.raises(CatalogueMissing, match=f"public item list {films} is not beside"):
-            datasets.movielens(folder, edition)  # type: ignore[arg-type]
-
-
 def test_movielens_errors(tmp_path: Path) -> None:
     with pytest.raises(SettingsInvalid, match="no MovieLens '2m'"):
         datasets.movielens(tmp_path, "2m")  # type: ignore[arg-type]
@@ -102,19 +95,6 @@ def test_jester_matrix(tmp_path: Path) -> None:
         assert ratings.history(2) == {}
         assert ratings.history(3) == {5: 0.0, 7: -10.0}  # zero is a rating, 99 is not
         assert (ratings.n_users, ratings.n_items, ratings.rating_range) == (3, 100, (-10, 10))
-
-
-def test_jester_parts_are_put_together(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        {
-            "jester-data-2.csv": matrix_text([{3: "3"}]),
-            "jester-data-1.csv": matrix_text([{1: "1"}, {2: "2"}]).replace("99,", "99.00,"),
-            "readme.txt": "x",
-        },
-    )
-    ratings = datasets.jester(tmp_path)
-    assert [ratings.history(user) for user in (1, 2, 3)] == [{1: 1.0}, {2: 2.0}, {3: 3.0}]
 
 
 def test_jester_matrix_errors(tmp_path: Path) -> None:

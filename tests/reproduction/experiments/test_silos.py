@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-import polars as pl
 import pytest
 
 from discreet.data.synthetic import market
-from reproduction import Context
 from reproduction.silos.methods import (
     GLOBAL_MEAN,
     ITEM_MEAN,
@@ -33,7 +29,7 @@ from reproduction.silos.runs import (
     Design,
     run_all,
 )
-from reproduction.silos.worlds import SILOS, SiloWorld, movielens_world
+from reproduction.silos.worlds import SILOS, SiloWorld
 
 A, B = "prototypes, one", "prototypes, two"
 
@@ -55,26 +51,6 @@ def test_five_ratings_of_one_user_in_five_are_held_out(world: SiloWorld) -> None
     for known, test in world.tested:
         assert known.user_ids.tolist() == test.user_ids.tolist()
         assert set(np.diff(test.indptr)) == {5}
-
-
-def test_zip_digits_make_the_silos(tmp_path: Path) -> None:
-    ratings = market(60, 20, 300, rng=0)
-    users = np.repeat(np.arange(1, 61), np.diff(ratings.indptr))
-    folder = tmp_path / "ml-1m"
-    folder.mkdir()
-    frame = {"user": users, "item": ratings.items + 1, "rating": np.clip(np.rint(ratings.values), 1, 5)}
-    pl.DataFrame(frame).write_parquet(folder / "ratings.parquet")
-    pl.DataFrame({"item": np.arange(1, 21)}).write_parquet(folder / "items.parquet")
-    context = Context("full", data=tmp_path)
-    assert "no ZIP codes" in movielens_world(context)[1]
-    lines = [f"{user}::F::1::10::{user % 7}4067-{user}" for user in range(1, 61)]
-    (folder / "users.dat").write_text("\n".join(lines) + "\n")
-    found, said = movielens_world(context)
-    assert found.silo.tolist() == [user % 7 for user in found.train.user_ids.tolist()]
-    assert "first digit" in said
-    codes = {"user": list(range(1, 61)), "zip": [f"{user % 3}0000" for user in range(1, 61)]}
-    pl.DataFrame(codes).write_parquet(folder / "users.parquet")
-    assert movielens_world(context)[0].silo.max() == 2
 
 
 def test_federated_runs_learn(world: SiloWorld) -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from reproduction import Context
-from reproduction.central.tasks import Task
-from reproduction.central.three_tasks import OURS, PUBLISHED, TAIL, WEIGHTS, Panel, first, space
+from reproduction.central.three_tasks import OURS, TAIL, WEIGHTS, Panel
 from reproduction.experiments.table_05 import judge
 from reproduction.scoring import Draws
-from tests.reproduction.worlds import shrink, verdicts
+from tests.reproduction.worlds import verdicts
 
 RATINGS = {"tail": 0.8373, "weights": 0.82, "ours": 0.8, "trivial": 0.99, "plain": 0.79}
 CLICKS = {"tail": 0.36, "weights": 0.365, "ours": 0.37, "trivial": 0.3, "plain": 0.38}
@@ -61,16 +58,3 @@ def test_published_numbers_are_compared_on_the_papers_data_only() -> None:
     assert verdicts(judge([panel(as_published=True)]))[1] is True
     assert verdicts(judge([panel(as_published=True, tail=0.86, plain=0.85)]))[1] is False
     assert verdicts(judge([panel(tail=0.86)]))[1] is None
-
-
-def test_the_papers_settings_are_tried_on_the_papers_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    shrink(monkeypatch)
-    for task in (Task.of_top_items(Context("quick")), Task.of_clicks(Context("quick"))):
-        own = replace(task, data=replace(task.data, name=task.data.wanted))
-        assert own.data.as_published
-        for epsilon in PUBLISHED[task.name]:
-            assert len(first(task, epsilon)) == 2
-            preset = first(own, epsilon)[-1]
-            assert {"rank", "penalty", "max_ratings"} <= set(preset)
-            assert not any(name.startswith("sigma") for name in preset)
-        assert ("gravity" in space(task)) is not task.explicit

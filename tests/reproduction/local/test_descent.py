@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 
 from discreet.data.ratings import Ratings
-from discreet.errors import SettingsInvalid
 from discreet.privacy.local.rotated import Coin
 from reproduction.local.channel import Channel, Exact, Hua, Naive, OneCoordinate, Projected, Projection, Round
 from reproduction.local.crowd import Crowd
@@ -88,25 +87,6 @@ def test_projected_estimates_are_right_in_the_reduced_space(ratings: Ratings) ->
     runs = np.stack([channel.reduced(one) for _ in range(600)])
     error = (runs.mean(axis=0) - exact) / (runs.std(axis=0) / np.sqrt(len(runs)))
     assert np.abs(error).max() < 6.0
-
-
-def test_recovery_is_a_projection_onto_q_dimensions() -> None:
-    rng = np.random.default_rng(0)
-    projection = Projection(30, 300, rng)
-    truth = rng.normal(size=(300, 400))
-    back = projection.recover(projection.matrix @ truth)
-    np.testing.assert_allclose(projection.recover(projection.matrix @ back), back, atol=1e-3)
-    assert np.sum(back * truth) / np.sum(truth**2) == pytest.approx(0.1, abs=0.01)  # q / m of it is left
-    with pytest.raises(SettingsInvalid, match="q must be"):
-        Projection(301, 300, rng)
-
-
-def test_noise_of_hua_is_that_of_one_rating(ratings: Ratings) -> None:
-    one = asked(ratings, 3.0)
-    runs = np.stack([Hua().gradient(one) for _ in range(1_500)])
-    raters = np.bincount(ratings.items, minlength=12)[:, np.newaxis]
-    expected = raters * 2.0 * (2 * 2 / 3.0) ** 2 / ratings.n_users**2
-    assert (runs.var(axis=0)[:-1] / expected[:-1]).mean() == pytest.approx(1.0, abs=0.07)
 
 
 def test_statements_say_what_each_scheme_promises(ratings: Ratings) -> None:
