@@ -235,6 +235,6 @@ MUTANTS = (
         "dense = kernels.transform_rows(self.weights[start:stop], self.directions)",
         "dense = np.asarray(self.weights[start:stop] @ self.directions.T)",
         "nobody's row depends on how many others there are",
-        ("privacy/gaussian/test_mechanism.py",),
+        ("privacy/gaussian/test_dense_rows.py",),
     ),
 )

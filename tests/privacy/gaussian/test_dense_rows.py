@@ -41,6 +41,19 @@ def directions(rng: np.random.Generator) -> Floats:
     return np.linalg.qr(rng.standard_normal((M, RANK)))[0]
 
 
+def test_nobodys_row_depends_on_who_else_is_there() -> None:
+    """To the last bit, where large parts cancel and a last bit is many grid steps; so no product by BLAS."""
+    rng = np.random.default_rng(0)
+    half = rng.standard_normal((M, 2))
+    shown, large = np.hstack([half, half]), 1e13 * rng.standard_normal((40, 2))
+    weights = np.hstack([large, -large]) + rng.standard_normal((40, 4))
+    users = [User(np.zeros(0, np.int32), np.zeros(0), own) for own in weights]
+    whole = block(users, shown).rows(0, len(users))
+    assert np.abs(whole).max() > 1_000
+    for number, user in enumerate(users):
+        assert np.array_equal(whole[number], block([user], shown).rows(0, 1)[0])
+
+
 def crowd(n: int = 2_000) -> DenseRows:
     rng = np.random.default_rng(1)
     shown = directions(rng)
