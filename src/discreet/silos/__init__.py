@@ -15,19 +15,17 @@ if TYPE_CHECKING:
 
 __all__ = ["TrainedInSilos", "fit", "refined"]
 
-_ROOMS = {"TrainedInSilos": "in_process", "fit": "in_process", "refined": "in_process"}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
+    if name not in __all__:
         raise AttributeError(f"module 'discreet.silos' has no attribute {name!r}")
     try:
-        module = importlib.import_module(f"discreet.silos.{_ROOMS[name]}")
+        module = importlib.import_module("discreet.silos.in_process")
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "cryptography":
             raise
         raise SettingsInvalid(
             "training in silos needs the package cryptography; install it with: pip install 'discreet[silos]'"
         ) from None
-    globals().update({one: getattr(module, one) for one, room in _ROOMS.items() if room == _ROOMS[name]})
+    globals().update({one: getattr(module, one) for one in __all__})
     return globals()[name]

@@ -105,25 +105,15 @@ def test_terms_name_the_whole_cost(server: Running, made: str) -> None:
     assert made in json.loads(server.ask("GET", "/v1/tasks")[1])["tasks"]
 
 
-@pytest.mark.parametrize(
-    ("change", "status"),
-    [
-        ({"bit": 2}, 422),
-        ({"bit": 1.0}, 422),
-        ({"round": 0}, 422),
-        ({"round": 1 << 70}, 422),
-        ({"device": "A" * 32}, 422),
-        ({"device": "a" * 32 + "\n"}, 422),
-        ({"task": "no-such-task"}, 404),
-        ({"task": "../x"}, 422),
-        ({"more": 1}, 422),
-    ],
-)
-def test_wrong_reports_are_refused(server: Running, change: dict[str, object], status: int) -> None:
-    report = {"task": "films", "round": 1, "device": "a" * 32, "bit": 1, **change}
-    answered, body = server.ask("POST", "/v1/reports", report)
-    assert answered == status
-    assert set(json.loads(body)) == {"error"}
+def test_wrong_reports_are_refused(server: Running) -> None:
+    right = {"task": "films", "round": 1, "device": "a" * 32, "bit": 1}
+    wrong: list[dict[str, object]] = [{"bit": 2}, {"bit": 1.0}, {"round": 0}, {"round": 1 << 70}, {"more": 1}]
+    wrong += [{"device": "A" * 32}, {"device": "a" * 32 + "\n"}, {"task": "../x"}]
+    for change in wrong:
+        status, body = server.ask("POST", "/v1/reports", {**right, **change})
+        assert status == 422
+        assert set(json.loads(body)) == {"error"}
+    assert server.ask("POST", "/v1/reports", {**right, "task": "no-such-task"})[0] == 404
 
 
 def test_size_and_type_are_checked_before_anything_else(server: Running) -> None:
