@@ -22,27 +22,30 @@ from manual.outside import with_links
 from manual.results import results_pages
 from tests.docs.pages import ROOT, run_page, steps
 
-RUN_HERE = (
-    "start/install.md",
-    "start/first-model.md",
-    "start/own-file.md",
-    "guides/trusted-server.md",
-    "guides/choosing-epsilon.md",
-    "guides/evaluation.md",
-    "guides/features.md",
-    "officers/annotated-statement.md",
-)
+# What has to be in what a page prints.
+RUN_HERE = {
+    "../README.md": ("one user, with all of that user's ratings",),
+    "start/install.md": (),
+    "start/first-model.md": (),
+    "start/own-file.md": (),
+    "guides/trusted-server.md": (),
+    "guides/choosing-epsilon.md": (),
+    "guides/evaluation.md": (),
+    "guides/features.md": (),
+    "officers/annotated-statement.md": (),
+    "methods.md": ("for who was there in both months, 2.00 for who was there in May alone",),
+    "silos.md": ("charged twice",),
+    "local.md": ("replace all of one user's ratings",),
+    "ledger.md": ("January 1.0\nFebruary 1.45\nMarch 1.81", "no room for epsilon 1", "it would be 2.123"),
+    "lists.md": ("NOT PRIVATE",),
+    "plan.md": ("epsilon",),
+    "report.md": (" = ",),
+}
+SLOW = ("silos.md", "local.md", "plan.md")
 # Pages whose blocks other tests run.
 RUN_ELSEWHERE = {
-    "methods.md": "test_readme.py",
-    "silos.md": "test_readme.py",
-    "local.md": "test_readme.py",
-    "ledger.md": "test_readme.py",
-    "lists.md": "test_readme.py",
     "statement.md": "test_readme.py",
     "silos-plan.md": "test_silos_plan.py",
-    "plan.md": "test_readme.py",
-    "report.md": "test_readme.py",
     "files.md": "test_files_and_tools.py",
     "ecosystem.md": "test_files_and_tools.py",
     "scale.md": "test_scale.py",
@@ -73,11 +76,15 @@ def at_hand(
         shutil.copytree(ROOT / "tests/fixtures/models/central", tmp_path / "model")
 
 
-@pytest.mark.usefixtures("at_hand")
-@pytest.mark.parametrize("page", RUN_HERE)
+@pytest.mark.usefixtures("at_hand", "forked")
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.slow] if page in SLOW else []) for page in RUN_HERE]
+)
 def test_what_a_page_says_runs(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     run_page(f"docs/{page}")
     printed = capsys.readouterr().out
+    for words in RUN_HERE[page]:
+        assert words in printed
     if page == "guides/choosing-epsilon.md":
         text = (ROOT / "docs" / page).read_text()
         assert [line in text for line in printed.splitlines()] == [True] * 6
@@ -159,6 +166,7 @@ def test_notebooks_are_those_of_the_pages(page: str) -> None:
     assert not [one for one in outputs if one.output_type == "error"]
 
 
+@pytest.mark.slow
 def test_a_notebook_runs(tmp_path: Path) -> None:
     """The shortest of them; what the others ask for is run page by page above."""
     made = executed(notebook("start/first-model.md"), tmp_path)

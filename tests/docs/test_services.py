@@ -81,6 +81,7 @@ def served(command: Sequence[str]) -> Iterator[int]:
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.slow
 def test_the_page_on_the_service() -> None:
     serve, export = lines("service.md")
     assert serve[0] == "serve"
@@ -95,6 +96,7 @@ def test_the_page_on_the_service() -> None:
     assert '"recommendations"' in answer, answer
 
 
+@pytest.mark.slow
 def test_the_page_on_the_collector(folder: Path) -> None:
     serve, create, count, delete, delete_all, backup, restore = lines("collector.md")
     with served(serve) as port:
@@ -117,6 +119,7 @@ def test_the_page_on_the_collector(folder: Path) -> None:
     assert (folder / "collector.sqlite").is_file()
 
 
+@pytest.mark.slow
 def test_the_page_on_devices(folder: Path) -> None:
     package, *device, cap, leave = (command[2:] for command in lines("local.md", "python"))
     run(package, module="discreet.devices.package")

@@ -26,6 +26,7 @@ def run(command: str, *more: str) -> None:
     assert done.exit_code == 0, (command, done.output)
 
 
+@pytest.mark.slow
 def test_the_command_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(planning, "NEWCOMERS", 100)
