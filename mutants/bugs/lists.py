@@ -187,8 +187,8 @@ MUTANTS = (
     Mutant(
         "the ridge is judged by noise that it has seen",
         _TRAIN,
-        "judge, diagonal = noisy - fresh *",
-        "judge, diagonal = noisy + fresh *",
+        "judge = noisy - fresh *",
+        "judge = noisy + fresh *",
         "the two halves of split noise are independent",
         _IN_EASE,
     ),

@@ -190,9 +190,13 @@ def _split(
     usual, order = float(variance.mean()), len(noisy)
     fresh = square_of(rng.standard_normal(order * (order - 1) // 2, dtype=np.float32), order)
     fresh *= np.sqrt(variance, out=variance)
-    fitted = noisy + np.float32(_ADDED) * fresh
-    one, shared, _ = denoised(fitted, math.sqrt(1.0 + _ADDED**2) * sigma, features)
-    judge, diagonal = noisy - fresh * np.float32(1.0 / _ADDED), _diagonal(shared, popular, sigma)
+    del variance  # as large as the whole head, where all of it is looked at
+    judge = noisy - fresh * np.float32(1.0 / _ADDED)
+    fresh *= np.float32(_ADDED)
+    fresh += noisy
+    one, shared, _ = denoised(fresh, math.sqrt(1.0 + _ADDED**2) * sigma, features)
+    del fresh
+    diagonal = _diagonal(shared, popular, sigma)
     weights = [ease(one.copy(), diagonal, popular.mass, multiple).pairs for multiple in multiples]
     return judged(weights, judge, diagonal, (1.0 + _ADDED**-2) * usual)
 
