@@ -248,6 +248,8 @@ class ItemWeights:
         if self.likeness is not None and not self.counted[item]:
             others, alike = self.likeness.nearest(item)
             found = Neighbours(others[:n], alike[:n], np.full(len(others[:n]), np.nan))
+            if not len(others):
+                return found._replace(notes=(_UNCOUNTED.format(name), FEW_STAND_OUT))
             return found._replace(notes=(_GUESSED.format(name),))
         row = slice(int(self.starts[item]), int(self.starts[item + 1]))
         others, together = self.others[row], self.together[row].astype(np.float64)
@@ -319,6 +321,7 @@ class ItemWeights:
 
 
 _GUESSED = "no pairs of {} were counted: what is like it is guessed from its features"
+_UNCOUNTED = "no pairs of {} were counted, and features do not say what is like it"
 
 AnySide: TypeAlias = ItemSide | ItemWeights
 """What a model is made of: factors, or a table of weights."""

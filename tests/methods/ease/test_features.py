@@ -101,6 +101,15 @@ def test_features_that_say_nothing_leave_lists_as_they_are(split: tuple[Ratings,
         assert np.array_equal(weights(plain).base, weights(told).base)
 
 
+def test_nothing_is_guessed_from_features_that_say_nothing(split: tuple[Ratings, Ratings]) -> None:
+    model = fit(split[0], chance(1), 8.0, head=40)
+    outside = NAMES[int(np.flatnonzero(~weights(model).counted)[0])]
+    found = model.similar(outside, 3)
+    assert not found.items
+    assert "features do not say" in found.notes[0]
+    assert "are left" not in str(found)
+
+
 def test_features_find_what_noise_has_drowned(split: tuple[Ratings, Ratings]) -> None:
     plain, told = (
         np.mean([recall(fit(split[0], one, 1.5, str(key)), *split) for key in range(3)])
