@@ -69,6 +69,27 @@ def test_what_was_disliked_pushes_down() -> None:
         assert change[entry.item] - entry.score == pytest.approx(1.8 * weights[place], rel=1e-5, abs=1e-9)
 
 
+def test_a_model_that_learnt_nothing_lists_nothing() -> None:
+    none = np.zeros(0, np.float32)
+    side = replace(table(), starts=np.zeros(13, np.int64), others=np.zeros(0, np.int32), weights=none)
+    side = replace(side, together=none, base=np.full(12, 0.1))
+    evidence = side.fold_in(*HISTORIES, np.ones(5))
+    assert side.says_nothing
+    assert (side.top(evidence, 5)[0] == -1).all()
+    popular = replace(side, base=np.linspace(0.1, 0.2, 12))
+    assert (popular.top(evidence, 1)[0] == 11).all()
+
+
+def test_popular_items_stand_out_by_two_deviations_of_the_noise() -> None:
+    side = table(sums=True)
+    assert side.sums is not None
+    sums = replace(side.sums, counts_sigma=2.0)
+    counts = np.full(12, 10.0)
+    counts[:4] = 10.0, 13.0, 16.0, 40.0  # 13.25 on the average
+    assert replace(side, counts=counts, sums=sums).standing_out == 1
+    assert replace(side, counts=counts, sums=replace(sums, counts_sigma=1.0)).standing_out == 2
+
+
 def test_neighbours_stand_out_of_the_noise_of_all_pairs() -> None:
     side = table()
     rows = np.count_nonzero(np.diff(side.starts))
