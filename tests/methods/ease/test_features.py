@@ -181,6 +181,8 @@ def test_new_items_are_listed_for_who_likes_their_kind(longer: Model, tmp_path: 
     marks = {one.item: one.mark for one in longer.recommend(NAMES[:3], n=M)}
     assert {item for item, mark in marks.items() if mark == "guess"} <= {"new 2", "new 4", "odd"}
     assert marks["new 2"] == "guess"
+    base = weights(longer).base
+    assert base[M:] == pytest.approx(np.full(3, base[:M].mean()))
     assert [one.item for one in longer.similar("new 2", 3)]
     longer.save(tmp_path / "model")
     again = Model.load(tmp_path / "model")
