@@ -117,6 +117,7 @@ REFUSALS: list[tuple[str, str]] = [
     (f"{ALS} --set penalty", "--set takes key=value"),
     (f"{ALS} --set rank=4", "use --rank instead of --set"),
     (f"{ALS} --set penalty={DEEP}", "penalty"),
+    (f"{ALS} --implicit", "--implicit means that there are no ratings"),
     (f"{ALS} --ledger people.ledger", "has no use for --ledger"),
     (f"{ALS} --engine disk {LISTED}", "--engine memory"),
     (f"{ALS} --checkpoint r {LISTED}", "a checkpoint"),

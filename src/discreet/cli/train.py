@@ -84,6 +84,7 @@ class Training(Output, NewModel, Chosen, Items, Engine, Charged, Rows):
     rating_range: tuple[float, float] | None = option(
         "Lowest and highest possible rating.", metavar="LO HI", about="rating"
     )
+    implicit: bool = option("Say that there are no ratings: a row means that the user chose the item.")
     discover: float | None = option(
         "Instead of --catalogue: spend this share of the budget (0.1 if none is given) on finding items.",
         name="--discover-items",
@@ -155,6 +156,10 @@ class Training(Output, NewModel, Chosen, Items, Engine, Charged, Rows):
 
     def reading(self) -> FileReading:
         """How the ratings are read; the catalogue, which is public, is read here."""
+        if self.implicit and (self.rating or self.rating_range):
+            raise RatingsInvalid(
+                "--implicit means that there are no ratings; leave out --rating and --rating-range"
+            )
         if self.rating is not None and not self.rating_range:
             raise RatingsInvalid(
                 "--rating-range is missing: give the lowest and the highest possible rating, as in "
