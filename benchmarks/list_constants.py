@@ -51,6 +51,8 @@ def changes() -> list[Change]:
         ("", "-0.3", everywhere("EXPONENT", -0.3, train)),
         ("share explained, 1/4", "1/8", everywhere("EXPLAINED", 0.125, table)),
         ("", "1/2", everywhere("EXPLAINED", 0.5, table)),
+        ("constant that is left, 1/4", "1/8", everywhere("LEFT", 0.125, table)),
+        ("", "1", everywhere("LEFT", 1.0, table)),
         ("entries a column, 300", "100", everywhere("ENTRIES", 100, train)),
         ("", "1,000", everywhere("ENTRIES", 1_000, train)),
         ("items that judge the ridge, 1,500", "500", everywhere("_JUDGED", 500, train)),

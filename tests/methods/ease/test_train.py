@@ -149,10 +149,8 @@ def test_the_table_is_what_the_formula_says_and_its_largest_entries_are_kept() -
     np.testing.assert_allclose(kept[kept != 0.0], whole[kept != 0.0], rtol=1e-5)
     least = np.where(kept != 0.0, np.abs(whole), np.inf).min(axis=0)
     assert (np.abs(np.where(kept == 0.0, whole, 0.0)).max(axis=0) <= least).all()
-    # Whom the table does not speak of has the base of their mass.
-    base = found.scale * popular.mass
-    base[head] = found.base
-    assert side.base == pytest.approx(base * popular.counts**-0.15)
+    # Who has said nothing gets popularity.
+    assert side.base == pytest.approx(found.scale * popular.mass * popular.counts**-0.15)
     place = np.full(360, -1)
     place[head] = np.arange(340)
     np.testing.assert_allclose(side.together, pairs[place[rows], place[side.others]], rtol=1e-6)

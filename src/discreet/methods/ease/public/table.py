@@ -3,12 +3,15 @@
 EASE (Steck 2019) predicts each item of a person from all others and a constant, by least squares under a ridge:
 
     P = (G + ridge - d d' / 4s)^-1,  s = d' (G + ridge)^-1 d,   B = -P / diag(P) column by column, zero on its diagonal
-    base = (d - d B) / 4s,                                       score = base + x B
+    score = d / 16s + x B
 
 The ridge of an item is the mean of the diagonal plus half of its own entry, as if a third of everybody's items had been
-left out at random (EDLAE, Steck 2020). The constant is what is expected of somebody of whom nothing is known: where the
-ridge is large, a list is popularity. s / n is how much of the constant the items themselves explain, n its own entry of
-the matrix; n is not released, and a quarter is taken for the share. Scores are divided by count^0.15.
+left out at random (EDLAE, Steck 2020). s / n is how much of the constant the items themselves explain, n its own entry
+of the matrix; n is not released, and a quarter is taken for the share. Scores are divided by count^0.15.
+
+From the constant, d / 4s, least squares would take d B / 4s, which is nearly all of it: right for a history of the usual
+length, and below popularity for a short one. For everybody alike a quarter of it is left, so who has said nothing gets
+popularity, and so does everybody where the ridge is large.
 """
 
 from __future__ import annotations
@@ -23,19 +26,20 @@ import scipy.linalg
 from discreet.methods.ease.public.head import DEVIATIONS
 from discreet.types import Floats, Singles
 
-__all__ = ["DROPOUT", "EXPLAINED", "EXPONENT", "Judged", "Weights", "ease", "judged", "ridge"]
+__all__ = ["DROPOUT", "EXPLAINED", "EXPONENT", "LEFT", "Judged", "Weights", "ease", "judged", "ridge"]
 
 DROPOUT = 1.0 / 3.0
 EXPLAINED = 0.25
 """Share of the constant that the items are taken to explain."""
+LEFT = 0.25
+"""Share of the constant that is left beside what a history adds."""
 EXPONENT = -0.15
 
 
 class Weights(NamedTuple):
-    """``pairs[i, j]`` is what item i adds to item j, ``base[j]`` what j has; items beyond, ``scale`` times a mass."""
+    """``pairs[i, j]`` is what item i adds to item j; ``scale`` times its mass is what an item has without a history."""
 
     pairs: Singles
-    base: Floats
     scale: float
 
 
@@ -66,8 +70,7 @@ def ease(pairs: Singles, diagonal: Floats, mass: Floats, multiple: float = 1.0) 
     weights = np.triu(inverse, 1)
     weights += weights.T
     weights *= column
-    base = scale * (mass - mass.astype(np.float32) @ weights)
-    return Weights(np.ascontiguousarray(weights), base, scale)
+    return Weights(np.ascontiguousarray(weights), LEFT * scale)
 
 
 def ridge(diagonal: Floats, mean: float) -> Floats:

@@ -5,7 +5,7 @@ head    = items whose mass stands out of the noise of a pair
 pairs   = sum of everybody's pairs of the head, each person at length 1         the rest
 G       = pairs without their noise;   d = diagonal, from the counts
 ridge   = the multiple whose weights, made from one part of the noise, explain most of the other part
-B, base = EASE(G, d, ridge), scores divided by count^0.15, the largest of each column kept
+B       = EASE(G, d, ridge) beside popularity, scores divided by count^0.15, the largest of each column kept
 beyond  = weights of items outside the head, from public features: the first term of the same formula
 """
 
@@ -94,7 +94,6 @@ def item_weights(
     inside = _of(popular, head), _taken(features, head)
     made = _weights(square_of(released, len(head)), pairs.sigma, *inside, rng)
     base = made.weights.scale * popular.weight * counts.counts
-    base[head] = made.weights.base
     scale = popular.counts**EXPONENT
     triples = _largest(made.weights.pairs * scale[head].astype(np.float32), head)
     together, likeness = _together(triples, head, released, facts.n_items), None
@@ -142,7 +141,7 @@ def _weights(
         clean, shared, found = denoised(noisy, sigma, features)
         chosen = _multiple(noisy, clean, sigma, popular, features, rng)
         if chosen is None:
-            return _Made(Weights(np.zeros_like(noisy), popular.mass, 1.0), 1.0, None)
+            return _Made(Weights(np.zeros_like(noisy), 1.0), 1.0, None)
         multiple = chosen
     return _Made(ease(clean, _diagonal(shared, popular, sigma), popular.mass, multiple), multiple, found)
 
