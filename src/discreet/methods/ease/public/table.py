@@ -9,9 +9,9 @@ The ridge of an item is the mean of the diagonal plus half of its own entry, as 
 left out at random (EDLAE, Steck 2020). s / n is how much of the constant the items themselves explain, n its own entry
 of the matrix; n is not released, and a quarter is taken for the share. Scores are divided by count^0.15.
 
-From the constant, d / 4s, least squares would take d B / 4s, which is nearly all of it: right for a history of the usual
-length, and below popularity for a short one. For everybody alike a quarter of it is left, so who has said nothing gets
-popularity, and so does everybody where the ridge is large.
+From the constant, d / 4s, least squares would take d B / 4s, which is nearly all of it: right for a history of the
+usual length, and below popularity for a short one. For everybody alike a quarter of it is left, so who has said nothing
+gets popularity, and so does everybody where the ridge is large.
 """
 
 from __future__ import annotations
