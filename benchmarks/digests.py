@@ -27,6 +27,7 @@ from discreet import Budget, DiscreetError, Model, Ratings, devices
 from discreet.data.synthetic import market
 from discreet.methods.prototypes.settings import PrototypeSettings
 from discreet.methods.registry import METHODS
+from discreet.model.item_weights import ItemWeights
 from discreet.privacy.gaussian.noise import Noise
 from tests.methods.prototypes import runs as prototypes
 from tests.silos.worlds import Run, agree, world
@@ -66,6 +67,7 @@ CASES: dict[str, list[dict[str, Any]]] = {
     "user-mean": [{}],
     "item-mean": [{}],
     "popularity": [{}],
+    "ease": [{}, {"head": 20, "keep_sums": False}],
 }
 
 
@@ -87,8 +89,13 @@ def of_model(model: Model, third: int) -> dict[str, str]:
     side, ids = model.item_side, model.catalogue.ids.tolist()
     history = {ids[3]: 5.0, ids[17]: 2.0, ids[third]: 4.0}
     shown = model.recommend(history if side.scale.explicit else list(history), n=10)
+    arrays = (
+        (side.base, side.starts, side.others, side.weights)
+        if isinstance(side, ItemWeights)
+        else (side.offsets, side.factors, float(side.centre))
+    )
     return {
-        "arrays": digest(side.offsets, side.factors, float(side.centre)),
+        "arrays": digest(*arrays),
         "recommend": digest([[str(entry.item), entry.score] for entry in shown]),
         "releases": digest([[release.name, release.mu] for release in model.statement.releases]),
     }
