@@ -115,6 +115,21 @@ def test_the_second_model_names_the_first_and_says_what_both_cost(
     assert public["epsilon"] == 5.0
 
 
+def test_a_start_that_knows_few_of_the_items_is_said(run: Run, shop: Path, tmp_path: Path) -> None:
+    data = ("train", shop / "train.csv", *COLUMNS, *RATE[:4], "--seed", 1, "--catalogue")
+    whole = shop / "items.csv"
+    run(*data, whole, "--out", tmp_path / "april")
+    ids = whole.read_text().splitlines()
+    longer = tmp_path / "longer.csv"
+    longer.write_text("\n".join([*ids, *(f"new-{place}" for place in range(2 * len(ids)))]) + "\n")
+    assert (
+        "--start knows"
+        not in run(*data, whole, "--start", tmp_path / "april", "--out", tmp_path / "may").stderr
+    )
+    told = run(*data, longer, "--start", tmp_path / "april", "--out", tmp_path / "june").stderr
+    assert f"--start knows {len(ids) - 1} of these" in told
+
+
 def test_a_catalogue_that_a_run_found_is_taken_from_its_model_with_its_price(
     run: Run, refused: Refused, shop: Path, tmp_path: Path
 ) -> None:

@@ -304,6 +304,14 @@ def _fit(
 ) -> Any:
     """Train; ``charged``: what goes with a budget."""
     method = asked.method
+    if asked.start is not None and ratings.catalogue is not None:
+        listed = asked.start.catalogue.index(ratings.catalogue.ids)
+        shared, items = int((listed >= 0).sum()), len(listed)
+        if 2 * shared < items:  # both catalogues are public
+            click.echo(
+                f"The model of --start knows {shared:,} of these {items:,} items: of the others it says nothing.",
+                err=True,
+            )
     always: dict[str, Any] = {"rng": request.seed, "progress": report}
     if not isinstance(method, PrivateMethod):
         assert isinstance(ratings, Ratings)
